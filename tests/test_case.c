@@ -796,7 +796,7 @@ static void the_last_call_is_none_where_somebody_asks_just_now(void **state)
         for (daruma_ms now = 40000; now <= 59500; now += 1500)
             fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), now);
         for (int i = 0; i < 20; i++)
-            health_took(w, &t, HEALTH_CONTENT, false, 58000, 60000); /* as much as it has */
+            health_took(w, &t, HEALTH_CONTENT, false, 0, 58000, 60000); /* as much as it has */
         daruma_case_open(&c, w, &p, &t, 1, -1, 62000, of_another(57000));
         daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
         c.policy = &p;

@@ -497,6 +497,11 @@ static void a_stream_has_settled_behind_its_words_and_a_stop_reason(void **state
         {&dialect_openai, false,
          DELTA("{\"content\":\"a\"}", "null") DELTA("{\"content\":\"b\"}", "\"stop\"")
              DELTA("{\"content\":\"c\"}", "\"stop\"")},
+        {&dialect_openai, false, /* the other answer goes on */
+         DELTA("{\"content\":\"a\"}",
+               "null") "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n"
+                       "data: "
+                       "{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\n\n"},
         {&dialect_openai, false, DELTA("{}", "\"stop\"")},
         {&dialect_openai, false, DELTA("{\"reasoning_content\":\"a\"}", "null") DELTA("{}", "\"stop\"")},
         {&dialect_openai, false,

@@ -123,10 +123,10 @@ static void watch_finish(stream_view *v, daruma_str raw)
 }
 
 /* Who translates for Google may send a stop reason with each event, or before the words while the model reasons. One
- * that comes for the first time with the last of several pieces is an end, too. */
+ * that comes for the first time with the last of several pieces is an end, too, when no other answer goes on. */
 static void watch_settled(stream_view *v, const dialect_said *said, bool had_finish)
 {
-    bool last = v->worded && !had_finish && said->finish.n;
+    bool last = v->worded && v->finished && !had_finish && said->finish.n;
     bool words = said->text || said->calls || said->other, says = words || said->thought;
     v->content |= says;
     v->worded |= words;

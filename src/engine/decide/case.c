@@ -376,7 +376,7 @@ void daruma_case_headed(daruma_case *c, daruma_moment at)
     if (c->policy->health && !c->plain && !c->answered && is_probe(c) && failed_at_head(c, at.now) &&
         !is_alone(c, at.now))
         health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
-    health_took(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain, c->sent_at, at.now);
+    health_took(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain, c->bytes, c->sent_at, at.now);
 }
 
 /* Another target answers the request that one refused without a reason: it was not the request. */
@@ -408,7 +408,7 @@ void daruma_case_begun(daruma_case *c, daruma_moment at)
         c->usual = health_usual_mean(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain);
     }
     if (c->out)
-        health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, c->sent_at, at.now);
+        health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, c->bytes, c->sent_at, at.now);
     c->begun = c->out;
     c->noted = false;
     c->piece_at = at.now;

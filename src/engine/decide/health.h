@@ -34,15 +34,16 @@ typedef enum health_time {
     HEALTH_TIMES
 } health_time;
 
-/* A call that went out at `sent_at` came so far; `plain`: its answer is not a stream. */
-void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
-                 daruma_ms now);
+/* A call of so many `bytes` (0 unknown) that went out at `sent_at` came so far; `plain`: its answer is not a stream. */
+void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, int64_t bytes,
+                 daruma_ms sent_at, daruma_ms now);
 /* An answer was whole; so long was the longest time between two pieces of its content. */
 void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_ms gap);
 /* How long it takes at most, usually: half as long again as the mean, longer where the times differ; -1 unknown. */
 daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
-/* The shortest that it was within the last ten to twenty minutes; -1 unknown. */
-daruma_ms health_usual_best(const daruma_health *w, const daruma_target *t, health_time what, bool plain,
+/* The shortest that it was within the last ten to twenty minutes, and as much longer as a request of so many bytes is
+ * longer than those were; -1 unknown. */
+daruma_ms health_usual_best(const daruma_health *w, const daruma_target *t, health_time what, bool plain, int64_t bytes,
                             daruma_ms now);
 /* How long it takes on average; -1 where that is not known for sure. */
 daruma_ms health_usual_mean(const daruma_health *w, const daruma_target *t, health_time what, bool plain);

@@ -98,11 +98,11 @@ static bool is_suspect(const daruma_case *c, bool second, daruma_ms now)
 }
 
 /* A model that gets slower little by little is always as slow as usual. Where it takes several times as long as it did
- * some minutes ago, a target of another model is asked after that, while the budget lasts: perhaps it is asked for more
- * than it was. */
+ * some minutes ago, for as long a request, a target of another model is asked after that, while the budget lasts:
+ * perhaps it is asked for more than it was. */
 static daruma_ms with_memory(const daruma_case *c, const silent_call *n, daruma_ms most, daruma_ms now)
 {
-    daruma_ms best = health_usual_best(c->health, &c->targets[n->target], time_of(n), c->plain, now);
+    daruma_ms best = health_usual_best(c->health, &c->targets[n->target], time_of(n), c->plain, c->bytes, now);
     daruma_ms far = mul_sat(best, HEDGE_NOTED_TIMES);
     return best >= 0 && far < most ? far : most;
 }
@@ -275,7 +275,8 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
 void daruma_case_hedge_headed(daruma_case *c, daruma_moment at)
 {
     if (c->beside.out && !c->beside.headed)
-        health_took(c->health, &c->targets[c->beside.target], HEALTH_HEAD, c->plain, c->beside.sent_at, at.now);
+        health_took(c->health, &c->targets[c->beside.target], HEALTH_HEAD, c->plain, c->bytes, c->beside.sent_at,
+                    at.now);
     c->beside.headed = c->beside.out;
 }
 
@@ -343,6 +344,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     choice_blame(c, c->target, f->kind);
     if (c->since < 0)
         c->since = at.now;
+    c->bad_at = at.now;
     c->last = f->kind;
     daruma_case_did(c, DARUMA_REMEDY_HEDGE);
     if (c->begun && !c->plain)

@@ -324,7 +324,7 @@ static bool breaks(const daruma_failure *f)
  * the place. */
 static void note_unfit(daruma_case *c, const daruma_failure *f, daruma_ms now)
 {
-    if (c->policy->health && breaks(f) && c->attempts > 1)
+    if (c->policy->health && breaks(f) && c->since >= 0 && !c->answered)
         switch (health_others(c->health, &c->targets[c->target], c->id, c->bad_at)) {
         case OTHERS_WELL:
             c->unfit += c->unfit < UINT8_MAX;

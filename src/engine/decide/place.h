@@ -15,7 +15,9 @@ typedef struct usual {
 
 /* The shortest of what it usually took at most, in two windows of time; 0 nothing was learned in it. */
 typedef struct usual_best {
-    int32_t in, was; /* in this window, and in the one before */
+    int32_t in, was;             /* in this window, and in the one before */
+    int64_t in_bytes, was_bytes; /* ... and how long the requests were then */
+    int64_t bytes;               /* ... and are now, on average */
     daruma_ms turned;
 } usual_best;
 

@@ -29,16 +29,20 @@ static void learn(usual *u, daruma_ms ms)
     u->n += u->n < UINT32_MAX;
 }
 
-static void keep_best(usual_best *b, const usual *u, daruma_ms now)
+static void keep_best(usual_best *b, const usual *u, int64_t bytes, daruma_ms now)
 {
     int passed = window_turn(&b->turned, now, USUAL_KEPT_MS);
     if (passed) {
         b->was = passed == 1 ? b->in : 0;
+        b->was_bytes = b->in_bytes;
         b->in = 0;
     }
+    b->bytes += u->n > 1 ? (bytes - b->bytes) / 8 : bytes;
     int32_t most = (int32_t)sooner(at_most(u), INT32_MAX);
-    if (u->n >= USUAL_SURE && (!b->in || most < b->in))
+    if (u->n >= USUAL_SURE && (!b->in || most < b->in)) {
         b->in = most > 0 ? most : 1;
+        b->in_bytes = b->bytes;
+    }
 }
 
 void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_ms gap)
@@ -46,8 +50,8 @@ void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_
     learn(&place_for(w, t, MODEL)->times[HEALTH_GAP][plain], gap);
 }
 
-void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
-                 daruma_ms now)
+void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, int64_t bytes,
+                 daruma_ms sent_at, daruma_ms now)
 {
     place *p = place_for(w, t, MODEL);
     if (!p->heard_at || sent_at > p->heard)
@@ -55,7 +59,7 @@ void health_took(daruma_health *w, const daruma_target *t, health_time what, boo
     p->heard_at = now ? now : 1;
     p->overdue = p->beside = 0;
     learn(&p->times[what][plain], ms_since(sent_at, now));
-    keep_best(&p->best[what][plain], &p->times[what][plain], now);
+    keep_best(&p->best[what][plain], &p->times[what][plain], bytes, now);
 }
 
 void health_slower(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms ms)
@@ -72,13 +76,17 @@ daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_ti
     return at_most(u);
 }
 
-daruma_ms health_usual_best(const daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms now)
+daruma_ms health_usual_best(const daruma_health *w, const daruma_target *t, health_time what, bool plain, int64_t bytes,
+                            daruma_ms now)
 {
     const place *p = place_look(w, t, MODEL);
     usual_best b = p ? p->best[what][plain] : (usual_best){0};
     int passed = window_turn(&b.turned, now, USUAL_KEPT_MS);
     bool was = !passed && b.was && (!b.in || b.was < b.in);
-    int32_t best = was ? b.was : b.in;
+    daruma_ms best = was ? b.was : b.in;
+    int64_t then = was ? b.was_bytes : b.in_bytes;
+    if (bytes > then && then > 0)
+        best = mul_sat(best, bytes) / then;
     return passed < 2 && best ? best : -1;
 }
 

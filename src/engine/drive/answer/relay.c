@@ -368,10 +368,13 @@ static bool ends_a_value(daruma_str bytes)
 }
 
 /* Is it a step forward? An answer in one piece is ready when it begins: who sends it byte by byte is as good as silent.
- * What is a stream, for a client that asked for none, is written as it comes. */
+ * What is a stream, for a client that asked for none, or Gemini's array of all its events, is written as it comes. */
 static bool is_piece(const session *x, daruma_str bytes)
 {
-    return bytes.n >= WHOLE_STEP_BYTES_MIN || relay_begins_stream(str_trim(buf_str(&x->answer.held)));
+    if (bytes.n >= WHOLE_STEP_BYTES_MIN)
+        return true;
+    daruma_str held = str_trim(buf_str(&x->answer.held));
+    return str_starts(held, S("[")) || relay_begins_stream(held);
 }
 
 enum { GZIP_FIRST = 0x1f }; /* RFC 1952, 2.3.1 */
