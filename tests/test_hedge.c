@@ -332,7 +332,7 @@ static void a_model_that_gets_slower_little_by_little_is_noticed(void **state)
     assert_true(is_noticed(a_health(), &p, t, 10000, false));
     assert_false(is_noticed(a_health(), &p, t, 10000, true));          /* it is asked for more */
     assert_false(is_noticed(a_health(), &p, t, USUAL_KEPT_MS, false)); /* over hours it is another model */
-    daruma_target same[] = {target("p", "m", "a", "k"), target("p", "m", "a", "l")};
+    daruma_target same[] = {target("p", "m", "a", "k"), target("p", "m", "b", "l")};
     assert_false(is_noticed(a_health(), &p, same, 10000, false)); /* another key of it is as slow */
 }
 
