@@ -774,6 +774,8 @@ typedef struct daruma_case {
     bool thinks;        /* (set) ... and that is thinking: of that models show as much as they like */
     daruma_ms piece_at; /* when the newest piece of that came ... */
     daruma_ms gap;      /* ... and the longest time between two of them */
+    daruma_ms paused;   /* ... and of those that were longer than is usual the sum ... */
+    uint32_t pauses;    /* ... and how many there were */
     daruma_ms slow;     /* the content began so late that it is told, so long after it went out; 0: it did not */
     daruma_ms usual;    /* ... and usually takes so long, as was known before; -1 unknown */
     daruma_ms sent_at;  /* when it went out */
@@ -805,8 +807,10 @@ typedef struct daruma_case {
     uint8_t ndid;                          /* how many */
     daruma_ms waited;                      /* sum of waits */
     daruma_kind last;                      /* kind of the last failure */
-    int odd;                /* 1 + the target that refused last for a reason that nobody explained, 0 none ... */
-    daruma_ms odd_at;       /* ... and when that call went out */
+    uint8_t unfit;    /* failures in a row while others were answered there: it may be what this request asks for */
+    daruma_ms bad_at; /* when the newest failure came; meaningless while there was none */
+    int odd;          /* 1 + the target that refused last for a reason that nobody explained, 0 none ... */
+    daruma_ms odd_at; /* ... and when that call went out */
     daruma_outcome outcome; /* PENDING until it ends */
 } daruma_case;
 
@@ -967,10 +971,11 @@ typedef enum daruma_spent_on {
     DARUMA_SPENT_ADVISED, /* waiting behind a call that failed, as its provider asked */
     DARUMA_SPENT_BACKOFF, /* ... as daruma does by itself */
     DARUMA_SPENT_FAILED,  /* calls that failed */
+    DARUMA_SPENT_ENDED,   /* a call that was ended with the time of the request */
     DARUMA_SPENT_SILENT, /* a call that did not begin to answer, until another was asked beside it or the client left */
     DARUMA_SPENT_SUMMARY, /* a question of daruma's own to a model */
     DARUMA_SPENT_BEGIN,   /* the answer began later than is usual */
-    DARUMA_SPENT_PAUSE,   /* it paused for longer than is usual */
+    DARUMA_SPENT_PAUSE,   /* it paused for longer than is usual, perhaps several times */
     DARUMA_SPENT_READER,  /* the client read it slowly */
     DARUMA_SPENT_ANSWER,  /* all else: the answer itself */
     DARUMA_SPENT

@@ -796,7 +796,7 @@ static void the_last_call_is_none_where_somebody_asks_just_now(void **state)
         for (daruma_ms now = 40000; now <= 59500; now += 1500)
             fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), now);
         for (int i = 0; i < 20; i++)
-            health_took(w, &t, HEALTH_CONTENT, false, 58000, 60000); /* as much as it has */
+            health_took(w, &t, HEALTH_CONTENT, false, 0, 58000, 60000); /* as much as it has */
         daruma_case_open(&c, w, &p, &t, 1, -1, 62000, of_another(57000));
         daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
         c.policy = &p;
@@ -870,6 +870,45 @@ static void patience_ends_in_an_honest_failure(void **state)
     assert_in_range(c.attempts, 6, p.max_attempts);
     assert_true(daruma_case_again_in(&c, &down, now) > 0);
     assert_true(c.waited <= p.patience);
+}
+
+/* Another request is answered, or fails, behind each failure of one that fails always. How long that one is tried. */
+static daruma_ms tried_beside_others(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_failure f,
+                                     int others_fail_each)
+{
+    daruma_case c;
+    daruma_ms now = 0;
+    daruma_case_open(&c, w, p, t, 1, -1, -1, of_another(0));
+    daruma_remedy r = {.act = DARUMA_SEND};
+    while (r.act == DARUMA_SEND && c.attempts < 100) {
+        daruma_admission a = daruma_case_admit(&c, at(now));
+        assert_int_equal(a.act, DARUMA_SEND);
+        now += a.wait;
+        if (a.wait)
+            continue;
+        r = daruma_case_next(&c, &f, 0, at(now));
+        if (c.attempts > UNFIT_TELLS + 1 && !others_fail_each && f.kind == DARUMA_SERVER_ERROR)
+            assert_true(daruma_health_look(w, t, now).well); /* it spoils nothing for others */
+        succeeds(w, p, t, now + 1);
+        if (others_fail_each && c.attempts % others_fail_each == 0)
+            fails(w, p, t, f, now + 2);
+        now += r.wait;
+    }
+    assert_int_equal(r.remedy, DARUMA_REMEDY_EXPLAIN);
+    return now;
+}
+
+static void what_fails_while_others_are_answered_is_given_up_sooner_and_spoils_nothing(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_ms most = p.patience / UNFIT_PATIENCE_DIV;
+    assert_in_range(tried_beside_others(a_health(), &p, &t, failure(DARUMA_SERVER_ERROR, 500), 0), most / 2, most);
+    /* others fail as well, now and then: it is the place */
+    assert_true(tried_beside_others(a_health(), &p, &t, failure(DARUMA_SERVER_ERROR, 500), 2) > most);
+    /* there is no room for it, perhaps */
+    assert_true(tried_beside_others(a_health(), &p, &t, failure(DARUMA_OVERLOADED, 529), 0) > most);
 }
 
 static void patience_counts_from_the_first_failure_not_from_the_call(void **state)
@@ -1833,6 +1872,7 @@ int main(void)
         cmocka_unit_test(the_last_call_is_none_where_somebody_asks_just_now),
         cmocka_unit_test(each_target_is_asked_before_it_ends_however_sick_they_are),
         cmocka_unit_test(patience_ends_in_an_honest_failure),
+        cmocka_unit_test(what_fails_while_others_are_answered_is_given_up_sooner_and_spoils_nothing),
         cmocka_unit_test(patience_counts_from_the_first_failure_not_from_the_call),
         cmocka_unit_test(a_client_without_patience_waits_only_for_its_ladder),
         cmocka_unit_test(an_empty_budget_stretches_the_backoff_and_leaves_the_way_out_free),

@@ -492,6 +492,16 @@ static void a_stream_has_settled_behind_its_words_and_a_stop_reason(void **state
          DELTA("{\"content\":\"a\"}", "null") DELTA("{}", "\"stop\"") "data: {\"choices\":[],\"usage\":{}}\n\n"},
         {&dialect_openai, false, DELTA("{\"content\":\"a\"}", "null") DELTA("{}", "null")},
         {&dialect_openai, false, DELTA("{\"content\":\"a\"}", "\"stop\"")},
+        {&dialect_openai, true, DELTA("{\"content\":\"a\"}", "null") DELTA("{\"content\":\"b\"}", "\"stop\"")},
+        {&dialect_openai, false, DELTA("{\"content\":\"a\"}", "\"stop\"") DELTA("{\"content\":\"b\"}", "\"stop\"")},
+        {&dialect_openai, false,
+         DELTA("{\"content\":\"a\"}", "null") DELTA("{\"content\":\"b\"}", "\"stop\"")
+             DELTA("{\"content\":\"c\"}", "\"stop\"")},
+        {&dialect_openai, false, /* the other answer goes on */
+         DELTA("{\"content\":\"a\"}",
+               "null") "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n"
+                       "data: "
+                       "{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\n\n"},
         {&dialect_openai, false, DELTA("{}", "\"stop\"")},
         {&dialect_openai, false, DELTA("{\"reasoning_content\":\"a\"}", "null") DELTA("{}", "\"stop\"")},
         {&dialect_openai, false,

@@ -296,11 +296,44 @@ static void slow_answers_under_a_fault_stretch_what_is_usual_only_a_little(void 
     daruma_health *w = a_health();
     takes(w, &p, &t, 1000);
     daruma_ms was = health_usual(w, &t, HEALTH_CONTENT, false);
-    health_took(w, &t, HEALTH_CONTENT, false, 0, 500000);
+    health_took(w, &t, HEALTH_CONTENT, false, 0, 0, 500000);
     assert_in_range(health_usual(w, &t, HEALTH_CONTENT, false), was, 2 * was + was / 2);
     for (int i = 0; i < 20; i++) /* but it is believed when it stays so */
-        health_took(w, &t, HEALTH_CONTENT, false, 0, 8000);
+        health_took(w, &t, HEALTH_CONTENT, false, 0, 0, 8000);
     assert_true(health_usual(w, &t, HEALTH_CONTENT, false) > 8000);
+}
+
+/* One answer after the other, each a twentieth slower than the last; true when another target was asked. `longer`: the
+ * requests get as much longer. */
+static bool is_noticed(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms every, bool longer)
+{
+    daruma_ms now = 1000000, takes_ms = 300;
+    for (int i = 0; i < 20; i++, now += 1000)
+        health_took(w, &t[0], HEALTH_HEAD, false, 1000, now - takes_ms, now);
+    for (; takes_ms < 20000; now += every, takes_ms += takes_ms / 20 + 1) {
+        daruma_case c = silent(w, p, t, 2, now);
+        c.bytes = longer ? 1000 * takes_ms / 300 : 1000;
+        if (daruma_case_silence(&c, at(now + takes_ms)).act == DARUMA_SILENCE_HEDGE) {
+            assert_in_range(takes_ms, 1200, 1500); /* three times what was usual at its best, 450 ms */
+            return true;
+        }
+        daruma_case_headed(&c, at(now + takes_ms));
+        daruma_case_begun(&c, at(now + takes_ms));
+        daruma_case_done(&c, at(now + takes_ms));
+    }
+    return false;
+}
+
+static void a_model_that_gets_slower_little_by_little_is_noticed(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    assert_true(is_noticed(a_health(), &p, t, 10000, false));
+    assert_false(is_noticed(a_health(), &p, t, 10000, true));          /* it is asked for more */
+    assert_false(is_noticed(a_health(), &p, t, USUAL_KEPT_MS, false)); /* over hours it is another model */
+    daruma_target same[] = {target("p", "m", "a", "k"), target("p", "m", "b", "l")};
+    assert_false(is_noticed(a_health(), &p, same, 10000, false)); /* another key of it is as slow */
 }
 
 static void half_of_a_short_deadline_is_left_for_the_other(void **state)
@@ -955,6 +988,7 @@ int main(void)
         cmocka_unit_test(streams_that_are_silent_rest_while_plain_answers_are_well),
         cmocka_unit_test(what_is_usual_is_learned_of_each_model),
         cmocka_unit_test(slow_answers_under_a_fault_stretch_what_is_usual_only_a_little),
+        cmocka_unit_test(a_model_that_gets_slower_little_by_little_is_noticed),
         cmocka_unit_test(half_of_a_short_deadline_is_left_for_the_other),
         cmocka_unit_test(who_has_half_of_his_time_left_needs_no_budget_and_another_model),
         cmocka_unit_test(of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobody_knows_it),

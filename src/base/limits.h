@@ -149,15 +149,21 @@
 #define HEDGE_LOOK_MS              500   /* health changes meanwhile: a silent call is looked at so often */
 #define HEDGES_EACH_MAX            6     /* second calls of one request: by then somebody would have answered */
 #define HEDGE_PERCENT              3     /* second calls in vain beside a silent one per 100 calls of the last minute */
-#define ANSWER_OVER_MS             3000  /* of silence behind the end of an answer: then it is over */
-#define ANSWER_SETTLED_MS          20000 /* ... behind words and a stop reason: only counts of tokens may still come */
+#define ANSWER_OVER_MS             3000 /* of silence behind the end of an answer: then it is over */
+#define ANSWER_SETTLED_MS          5000 /* ... behind words and a stop reason: nothing but its marker may come */
+#define ANSWER_COUNTS_MS           10000 /* ... or the counts of tokens that were asked for: they come at once, or never */
+#define ANSWER_CALLS_MS            20000 /* ... or what follows calls that its provider makes himself, and does not show */
 #define HEDGE_NOTED_TIMES          3     /* as long silent as is usual, and the model counts as failing */
 #define HEDGE_KNOCK_TIMES          10    /* ... and where nobody else is well a second call asks whether it is back */
-#define HEDGE_KNOCK_MS             5000  /* ... no sooner and no more often than this */
-#define HEDGE_KNOCK_DIV            4     /* ... or when this part of the time of the client is over */
-#define HEDGE_KNOCKS_MAX           10    /* in the time of a client */
-#define USUAL_SURE                 4     /* answers of a model from which on it is known what is usual ... */
-#define USUAL_COUNTS_TIMES         2     /* ... and an answer counts for no more than so many times that */
+#define HEDGE_KNOCK_MS             5000   /* ... no sooner and no more often than this */
+#define HEDGE_KNOCK_DIV            4      /* ... or when this part of the time of the client is over */
+#define HEDGE_KNOCKS_MAX           10     /* in the time of a client */
+#define USUAL_SURE                 4      /* answers of a model from which on it is known what is usual ... */
+#define USUAL_COUNTS_TIMES         2      /* ... and an answer counts for no more than so many times that */
+#define USUAL_KEPT_MS              600000 /* the shortest usual time of the last ten to twenty minutes is kept beside */
+#define UNFIT_TELLS                3 /* failures of one request while others are answered: what follows is of the request */
+#define UNFIT_GIVES_UP             5 /* ... and it waits for nothing but luck: ... */
+#define UNFIT_PATIENCE_DIV         4 /* ... this part of the patience is enough for that */
 #define HEDGE_SHARES               3 /* parts of the time of a client: who is asked gets one at least, before another is */
 #define HEDGE_MUTE_CALLS           3 /* overdue at once: that is no call that happens to take long, and needs no budget */
 #define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */
@@ -192,6 +198,7 @@
 
 #define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
 #define WHOLE_BYTES_USUAL          3000       /* the same with an answer of one piece, and its own fields */
+#define WHOLE_STEP_BYTES_MIN       1024       /* of an answer in one piece, in one read: what is less is a trickle */
 #define CALL_BYTES_USUAL           160        /* beside a request's head: names and target, 119 */
 #define CALL_BODY_BYTES_MAX        (4u << 10) /* of a body that stands with its head, if it came with it */
 #define HASHED_BYTES_MAX           240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */

@@ -70,7 +70,7 @@ typedef struct stream_view {
     bool finished;                       /* a stop reason came, of each answer */
     bool worded;                         /* more than thinking came */
     bool called;                         /* tool calls came */
-    bool settled;                        /* ... and behind them a stop reason, in an event without any of either */
+    bool settled;                        /* ... and behind them, or with the last of them, why it stopped */
     bool told;                           /* that reason explains an answer without content: it is no flaw */
     bool broken;                         /* an event that is not what the dialect sends */
     bool spoilt;                         /* a stop reason that says that the model called in a broken way */

@@ -139,6 +139,7 @@ const elsewhere = {
   "small writes that wait for the end of a turn of the loop: longer ones go out by themselves, as tests/test_gather.c holds": "GATHERED_BYTES GATHERED_PIECE_BYTES_MAX",
   "one piece of what is spoken in TLS, as the scenarios `lock:` hold": "SERVER_PLAIN_BYTES",
   "a rate, and too slow is answered with 408": "BODY_BYTES_PER_MS_MIN",
+  "a rate as well: an answer in one piece that comes in smaller reads is asked for elsewhere, too, as the scenarios `outage` hold": "WHOLE_STEP_BYTES_MIN",
   "the ends of a request that the client's own retry is known by; the request goes out as it is": "REQUEST_KNOWN_BYTES",
   "files and commands of this machine, read before anybody connects": "CONFIG_BYTES_MAX CONFIG_TOKEN_BYTES_MAX CONFIG_MEMORY_BYTES_MAX CONFIG_PROCESS_BYTES_MAX",
   "the public library, which the gateway does not use": "LIB_OPTIONS_BYTES_MAX LIB_STATUS_BYTES_MAX LIB_SNAPSHOT_BYTES_MAX LIB_SLOW_BYTES",

@@ -475,6 +475,63 @@ holds("outage anthropic stream: one that thought first and stands still in its w
   },
 });
 
+// What is learned of a model follows it when it gets slower little by little.
+for (const stream of [false, true])
+  holds(`outage openai${stream ? " stream" : ""}: a target that gets slower little by little is noticed`, {
+    config: two("openai", "openai"),
+    limit: 60000,
+    async run(pair) {
+      const d = dialects.openai, w = wires.openai;
+      let first = 150;
+      pair.own.answer = (q, res) => (asks(q, "second") ? answer(w, q, res) : setTimeout(answer, q.n > 12 ? (first *= 1.12) : first, w, q, res));
+      const took = [];
+      while (first < 5000 && took.length < 60) {
+        const r = await question(pair, d, { model: d.own, stream });
+        assert.deepEqual([r.status, r.said], [200, words], r.text);
+        took.push(r.took);
+      }
+      assert.ok(Math.max(...took) < 3000, took.join(" ")); // three times what it took at most is 700 ms on a quiet machine
+      assert.ok(pair.own.seen.slice(-10).filter((q) => asks(q, "first")).length <= 5, "the slow one is asked first all the time");
+    },
+  });
+
+holds("outage openai whole: an answer that comes byte by byte is asked for elsewhere, also where nothing is known", {
+  config: two("openai", "openai"),
+  limit: 30000,
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    const drip = (q, res) => {
+      const byte = JSON.stringify({ id: "c1", object: "chat.completion", created: 1, model: "m", choices: [{ index: 0, message: { role: "assistant", content: "slow" }, finish_reason: "stop" }] });
+      res.writeHead(200, { "content-type": "application/json" });
+      const t = setInterval((at) => res.write(byte[at.i++] ?? " "), 200, { i: 0 });
+      res.on("close", () => clearInterval(t));
+    };
+    pair.own.answer = (q, res) => (asks(q, "second") ? answer(w, q, res) : drip(q, res));
+    const unknown = await question(pair, d, { model: d.own });
+    assert.deepEqual([unknown.status, unknown.said, unknown.outcome, remedies(unknown)], [200, words, "recovered", "hedge"], unknown.text);
+    assert.ok(unknown.took < 13000, `it took ${unknown.took} ms`);
+  },
+});
+
+// A prompt at which each place breaks. That others are answered there tells that it is no outage.
+holds("outage openai: a request that fails everywhere while others are answered is given up sooner, and harms none", {
+  config: (c) => (two("openai", "openai")(c), delete c.recovery, delete c.timeouts),
+  limit: 90000,
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai, others = [];
+    pair.own.answer = (q, res) => (q.body.includes("poison") ? fails(res) : setTimeout(answer, 100, w, q, res));
+    for (let i = 0; i < 5; i++) await question(pair, d, { model: d.own, text: `say ${i}` });
+    let ended;
+    question(pair, d, { model: d.own, text: "poison" }).then((r) => (ended = r));
+    while (!ended) others.push(await question(pair, d, { model: d.own, text: `say ${others.length}` }));
+    assert.equal(ended.status, 500);
+    assert.ok(ended.took < 40000, `it took ${ended.took} ms`);
+    assert.ok(others.every((r) => r.status === 200 && r.took < 1500));
+    const away = others.slice(50).filter((r) => !/first$/.test(r.headers["x-daruma-target"])).length;
+    assert.ok(away <= others.length / 20, `${away} of ${others.length} went elsewhere`);
+  },
+});
+
 holds("outage openai whole: an answer of which a part came, and no more, is asked for elsewhere", {
   config: two("openai", "openai"),
   limit: 30000,

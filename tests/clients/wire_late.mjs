@@ -79,6 +79,12 @@ const kinds = [
   ["a pause in the midst of its answer", "pause", /main\/m-single \(key1\) paused for [\d.]+ s within its answer; its longest pause usually takes/, "ok", {
     config: one,
     run: async (pair) => (await known(pair, { stream: true, text: "say one two three four five six" }), await script(pair, "{ times: 1, stall: { within: text, for: 3s } }"), question(pair, d, { stream: true, text: "say one two three four five six" })) }],
+  ["many pauses in it", "pause", /main\/m-single \(key1\) paused for 1\d s within its answer; its longest pause usually takes .* \([3-9] times\)/, "ok", {
+    config: one,
+    run: async (pair) => (await known(pair, { stream: true, text: "say one two three four five six" }), await script(pair, "{ times: 1, kind: trickle, every: 1500ms }"), question(pair, d, { stream: true, text: "say one two three four five six" })) }],
+  ["a deadline of the client that ended its call", "ended", /[\d.]+ s in a call to main\/m-single \(key1\) until the time was over that the client or the configuration gives/, undefined, {
+    config: (c) => (one(c), (c.recovery.hedge = "off")),
+    run: async (pair) => (await script(pair, "{ kind: timeout }"), question(pair, d, { headers: { "x-stainless-timeout": "4" } })) }],
   ["a silent call beside which another one was asked", "begin", /main\/m-fallback \(key[12]\) took [\d.]+ s to begin its answer.*in a call to main\/m-main \(key1\) that had not begun to answer; it usually takes/, undefined, {
     config: calm,
     run: async (pair) => (await known(pair, { model: d.main, stream: true }), await script(pair, "{ model: m-main, delay: 20s }", "{ model: m-fallback, delay: 5500ms }"), question(pair, d, { model: d.main, stream: true })) }],

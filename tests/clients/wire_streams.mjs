@@ -106,6 +106,26 @@ Object.entries(dialects).forEach(([name, d]) => {
     },
   });
 
+  // The answer is there: nobody waits for a marker that may never come.
+  if (name === "openai" || name === "anthropic")
+    holds(`${name}: a stream that falls silent behind its stop reason is over soon, be it with its last words`, {
+      limit: 30000,
+      config: (c) => (c.timeouts = { connect: "5s" }),
+      async run(pair) {
+        const ways = {
+          "alone": p.opening + p.content("a") + p.content("b") + p.finish,
+          ...(name === "openai" && { "with words": p.opening + p.content("a") + chunk({ content: "b" }, "stop") }),
+        };
+        pair.own.answer = (q, res) => open(res).write(ways[Object.keys(ways).find((what) => q.body.includes(what))]);
+        await Promise.all(Object.entries(ways).map(async ([what, sent]) => {
+          const began = performance.now(), r = await Promise.race([question(pair, d, { model: d.own, stream: true, text: what }), sleep(25000)]);
+          assert.ok(r, `${what} did not end`);
+          assert.deepEqual([r.status, r.outcome, r.text], [200, "ok", sent + p.end], what);
+          assert.ok(performance.now() - began < 8000, what);
+        }));
+      },
+    });
+
   // LiteLLM and ChatMock run tools themselves behind a stop reason. Who pings there is not silent.
   if (name === "openai")
     holds("openai: a stop reason behind calls that nobody here runs is no end, nor one that pings follow", {
@@ -115,7 +135,9 @@ Object.entries(dialects).forEach(([name, d]) => {
         const w = wires.openai, rest = [p.content("c"), p.finish, p.end];
         const ways = {
           "its own tools": [p.opening, w.called(0, "call_1", "look", '{"city": "Oslo"}'), w.closingCalls().replace(p.end, ""), 23000, ...rest],
-          "pings": [p.opening, p.content("a"), p.finish, ...[1, 2, 3].flatMap(() => [8000, p.ping]), ...rest],
+          "hidden calls": [p.opening, p.content("a"), chunk({}, "tool_calls"), ...[1, 2, 3].flatMap(() => [8000, p.ping]), ...rest],
+          "pings": [p.opening, p.content("a"), p.finish, ...[1, 2, 3, 4].flatMap(() => [4000, p.ping]), ...rest],
+          "counts": [p.opening, p.content("a"), p.finish, 8000, chunk({}).replace(/"choices":.*\]/, '"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}'), p.end],
         };
         pair.own.answer = async (q, res) => {
           open(res);
@@ -124,7 +146,7 @@ Object.entries(dialects).forEach(([name, d]) => {
           res.end();
         };
         await Promise.all(Object.entries(ways).map(async ([what, sent]) => {
-          const r = await question(pair, d, { model: d.own, stream: true, text: what });
+          const r = await question(pair, d, { model: d.own, stream: true, text: what, ...(what === "counts" && { more: { stream_options: { include_usage: true } } }) });
           const texts = sent.filter((part) => typeof part !== "number").join("");
           assert.deepEqual([r.status, r.outcome, r.text.replaceAll(/: daruma is waiting\n\n/g, "")], [200, "ok", texts], what);
         }));

@@ -122,14 +122,16 @@ static void watch_finish(stream_view *v, daruma_str raw)
     v->finished = true;
 }
 
-/* Who translates for Google may send a stop reason with each event, or before the words while the model reasons. */
-static void watch_settled(stream_view *v, const dialect_said *said)
+/* Who translates for Google may send a stop reason with each event, or before the words while the model reasons. One
+ * that comes for the first time with the last of several pieces is an end, too, when no other answer goes on. */
+static void watch_settled(stream_view *v, const dialect_said *said, bool had_finish)
 {
+    bool last = v->worded && v->finished && !had_finish && said->finish.n;
     bool words = said->text || said->calls || said->other, says = words || said->thought;
     v->content |= says;
     v->worded |= words;
     v->called |= said->calls;
-    v->settled = !says && v->worded && v->finished && (v->settled || said->finish.n);
+    v->settled = says ? last : v->worded && v->finished && (v->settled || said->finish.n);
 }
 
 void dialect_watch_said(stream_view *v, const dialect_said *said)
@@ -146,11 +148,12 @@ void dialect_watch_said(stream_view *v, const dialect_said *said)
     v->told |= said->told;
     v->input_tokens = said->input_tokens >= 0 ? said->input_tokens : v->input_tokens;
     v->output_tokens = said->output_tokens >= 0 ? said->output_tokens : v->output_tokens;
+    bool had_finish = v->finished;
     watch_finish(v, said->finish);
     if (said->counted)
         watch_choices(v, &said->set);
     v->finished |= said->blocked;
-    watch_settled(v, said);
+    watch_settled(v, said, had_finish);
     v->spoilt = said->spoilt;
     v->broken |= said->spoilt || (said->odd && said->closes);
     v->done |= said->over || (said->closes && v->finished);

@@ -104,7 +104,8 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     c->answered = c->useless = c->headed = c->bare = c->noted = c->overdue = c->late = c->begun = false;
     c->goes_on = c->thinks = c->capped = false;
     c->sent_at = now;
-    c->gap = c->slow = 0;
+    c->gap = c->paused = c->slow = 0;
+    c->pauses = 0;
     c->rung = 0;
     c->not_before = INT64_MIN; /* waited enough, whatever the clock says later */
     c->target = c->want = to;
@@ -301,13 +302,22 @@ daruma_spent case_slow(const daruma_case *c, daruma_ms now)
     return s;
 }
 
+/* Is that pause one that somebody asks about? */
+static bool is_long_pause(const daruma_case *c, daruma_ms gap)
+{
+    return gap >= LATE_MS_MIN && gap > health_usual(c->health, &c->targets[c->target], HEALTH_GAP, c->plain);
+}
+
 daruma_spent case_paused(const daruma_case *c, daruma_ms now)
 {
     const daruma_target *t = &c->targets[c->target];
-    daruma_ms gap = c->begun ? ms_since(c->piece_at, now) : 0, most = health_usual(c->health, t, HEALTH_GAP, c->plain);
-    daruma_spent s = {.on = DARUMA_SPENT_PAUSE, .target = t, .ms = gap > c->gap ? gap : c->gap};
+    daruma_ms gap = c->begun ? ms_since(c->piece_at, now) : 0;
+    bool more = is_long_pause(c, gap);
+    daruma_spent s = {
+        .on = DARUMA_SPENT_PAUSE, .whole = c->plain, .target = t, .ms = c->paused, .times = c->pauses + more};
+    s.ms = more ? add_sat(s.ms, gap) : s.ms;
     s.usual = health_usual_mean(c->health, t, HEALTH_GAP, c->plain);
-    if (s.ms < LATE_MS_MIN || (s.usual < 0 ? s.ms < LATE_UNKNOWN_MS : s.ms <= most))
+    if (s.usual < 0 && s.ms < LATE_UNKNOWN_MS)
         s.ms = 0;
     return s;
 }
@@ -366,7 +376,7 @@ void daruma_case_headed(daruma_case *c, daruma_moment at)
     if (c->policy->health && !c->plain && !c->answered && is_probe(c) && failed_at_head(c, at.now) &&
         !is_alone(c, at.now))
         health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
-    health_took(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain, c->sent_at, at.now);
+    health_took(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain, c->bytes, c->sent_at, at.now);
 }
 
 /* Another target answers the request that one refused without a reason: it was not the request. */
@@ -398,7 +408,7 @@ void daruma_case_begun(daruma_case *c, daruma_moment at)
         c->usual = health_usual_mean(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain);
     }
     if (c->out)
-        health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, c->sent_at, at.now);
+        health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, c->bytes, c->sent_at, at.now);
     c->begun = c->out;
     c->noted = false;
     c->piece_at = at.now;
@@ -411,6 +421,10 @@ void daruma_case_piece(daruma_case *c, daruma_ms now)
 {
     daruma_ms gap = ms_since(c->piece_at, now);
     c->gap = gap > c->gap ? gap : c->gap;
+    if (is_long_pause(c, gap)) {
+        c->paused = add_sat(c->paused, gap);
+        c->pauses += c->pauses < UINT32_MAX;
+    }
     c->piece_at = now;
 }
 

@@ -34,13 +34,17 @@ typedef enum health_time {
     HEALTH_TIMES
 } health_time;
 
-/* A call that went out at `sent_at` came so far; `plain`: its answer is not a stream. */
-void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
-                 daruma_ms now);
+/* A call of so many `bytes` (0 unknown) that went out at `sent_at` came so far; `plain`: its answer is not a stream. */
+void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, int64_t bytes,
+                 daruma_ms sent_at, daruma_ms now);
 /* An answer was whole; so long was the longest time between two pieces of its content. */
 void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_ms gap);
 /* How long it takes at most, usually: half as long again as the mean, longer where the times differ; -1 unknown. */
 daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
+/* The shortest that it was within the last ten to twenty minutes, and as much longer as a request of so many bytes is
+ * longer than those were; -1 unknown. */
+daruma_ms health_usual_best(const daruma_health *w, const daruma_target *t, health_time what, bool plain, int64_t bytes,
+                            daruma_ms now);
 /* How long it takes on average; -1 where that is not known for sure. */
 daruma_ms health_usual_mean(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
 /* When the newest of the calls to the model of `t` went out of which something came, or of which all did (`plain`: who
@@ -78,6 +82,9 @@ void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit
 /* A call to `t` was silent for far longer than is usual until its connection was closed: the silence is over, and what
  * comes now is not known. */
 void health_hung_up(daruma_health *w, const daruma_target *t, daruma_ms now);
+/* What became of other calls to the lane of `t` than those of case `witness` since then, as far as it was heard. */
+typedef enum health_of_others { OTHERS_UNHEARD, OTHERS_WELL, OTHERS_FAIL } health_of_others;
+health_of_others health_others(const daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms since);
 /* Was a call to the model of `t` answered that went out since then? */
 bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since);
 /* A call went elsewhere because `t` is sick. */

@@ -97,6 +97,16 @@ static bool is_suspect(const daruma_case *c, bool second, daruma_ms now)
     return !h.well && (went_sick || h.why == DARUMA_TIMEOUT);
 }
 
+/* A model that gets slower little by little is always as slow as usual. Where it takes several times as long as it did
+ * some minutes ago, for as long a request, a target of another model is asked after that, while the budget lasts:
+ * perhaps it is asked for more than it was. */
+static daruma_ms with_memory(const daruma_case *c, const silent_call *n, daruma_ms most, daruma_ms now)
+{
+    daruma_ms best = health_usual_best(c->health, &c->targets[n->target], time_of(n), c->plain, c->bytes, now);
+    daruma_ms far = mul_sat(best, HEDGE_NOTED_TIMES);
+    return best >= 0 && far < most ? far : most;
+}
+
 /* How long it may be silent before `other` (-1: nobody) is asked. */
 static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, daruma_ms now)
 {
@@ -123,6 +133,8 @@ static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, 
     if ((c->beside.out && known) ||
         (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
         most = mul_sat(most, HEDGE_NOTED_TIMES);
+    if (other >= 0 && !n->begun && !c->beside.out && !same_model)
+        most = with_memory(c, n, most, now);
     if (n->begun && c->thinks) /* and says little of it: between two lines of a summary a minute may pass */
         most = most > HEDGE_THINKS_MS ? most : HEDGE_THINKS_MS;
     daruma_ms share = share_of(c, n->target, begun, now);
@@ -263,7 +275,8 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
 void daruma_case_hedge_headed(daruma_case *c, daruma_moment at)
 {
     if (c->beside.out && !c->beside.headed)
-        health_took(c->health, &c->targets[c->beside.target], HEALTH_HEAD, c->plain, c->beside.sent_at, at.now);
+        health_took(c->health, &c->targets[c->beside.target], HEALTH_HEAD, c->plain, c->bytes, c->beside.sent_at,
+                    at.now);
     c->beside.headed = c->beside.out;
 }
 
@@ -331,6 +344,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     choice_blame(c, c->target, f->kind);
     if (c->since < 0)
         c->since = at.now;
+    c->bad_at = at.now;
     c->last = f->kind;
     daruma_case_did(c, DARUMA_REMEDY_HEDGE);
     if (c->begun && !c->plain)
@@ -342,6 +356,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     c->headed = c->beside.headed;
     c->bare = c->beside.bare;
     c->answered = c->noted = c->overdue = c->late = c->begun = c->goes_on = c->thinks = false;
-    c->gap = 0;
+    c->gap = c->paused = 0;
+    c->pauses = 0;
     c->beside.out = false;
 }

@@ -314,13 +314,39 @@ static bool is_of_api(const daruma_case *c, const daruma_failure *f)
     return c->other_api && (f->kind == DARUMA_MODEL_NOT_FOUND || f->kind == DARUMA_INVALID_PARAMETER);
 }
 
+/* Does it say that the target broke at the request? A place that is busy may have no room for some requests. */
+static bool breaks(const daruma_failure *f)
+{
+    return f->kind == DARUMA_SERVER_ERROR || f->net == DARUMA_NET_RESET || f->net == DARUMA_NET_CLOSED;
+}
+
+/* Counts failures of this request at places that answer others meanwhile: these say more of what it asks for than of
+ * the place. */
+static void note_unfit(daruma_case *c, const daruma_failure *f, daruma_ms now)
+{
+    if (c->policy->health && breaks(f) && c->since >= 0 && !c->answered)
+        switch (health_others(c->health, &c->targets[c->target], c->id, c->bad_at)) {
+        case OTHERS_WELL:
+            c->unfit += c->unfit < UINT8_MAX;
+            break;
+        case OTHERS_FAIL:
+            c->unfit = 0;
+            break;
+        case OTHERS_UNHEARD:
+            break;
+        }
+    c->bad_at = now;
+}
+
 /* What its model lacks, ends no call that does without. */
 static void note_bad(daruma_case *c, int target, const daruma_permit permits[DARUMA_PERMITS], const daruma_failure *f,
                      daruma_moment at)
 {
     if (c->policy->health && f->kind == DARUMA_REQUEST_TOO_LARGE && f->status == 413 && f->limit <= 0)
         health_too_large(c->health, &c->targets[target], c->bytes, at.now); /* no window is named: bytes */
-    if (c->policy->health && (is_of_api(c, f) || ran_out(c, f, at.now) || f->lacks))
+    bool unfit = c->unfit >= UNFIT_TELLS && breaks(f) &&
+                 health_others(c->health, &c->targets[target], c->id, c->since) == OTHERS_WELL;
+    if (c->policy->health && (is_of_api(c, f) || ran_out(c, f, at.now) || f->lacks || unfit))
         health_drop(c->health, &c->targets[target], permits, at.now);
     else if (c->policy->health)
         health_bad(c->health, &c->targets[target], permits, f, c->id, c->sent_at, &c->policy->kinds[f->kind].backoff,
@@ -368,6 +394,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         if (c->hung_up && choice_was_noted(c, at.now))
             health_hung_up(c->health, &c->targets[c->target], at.now);
         ladder_show_pace(c, health_pace_of(f), at.now);
+        note_unfit(c, f, at.now);
         if (!c->answered)
             note_bad(c, c->target, c->permits, f, at);
         if (c->policy->health && f->kind == DARUMA_MALFORMED_OUTPUT && !f->ours && !c->capped &&

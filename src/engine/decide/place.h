@@ -13,6 +13,14 @@ typedef struct usual {
     uint32_t n; /* how many there were */
 } usual;
 
+/* The shortest of what it usually took at most, in two windows of time; 0 nothing was learned in it. */
+typedef struct usual_best {
+    int32_t in, was;             /* in this window, and in the one before */
+    int64_t in_bytes, was_bytes; /* ... and how long the requests were then */
+    int64_t bytes;               /* ... and are now, on average */
+    daruma_ms turned;
+} usual_best;
+
 /* Whether the limits are believed that the provider states: see pace.c. */
 typedef enum pace_trust { PACE_BELIEVED, PACE_TESTED, PACE_PROVEN, PACE_REFUTED } pace_trust;
 
@@ -94,23 +102,24 @@ typedef struct place {
     daruma_budget budget;         /* providers: retries */
     daruma_budget hedges;         /* providers: second calls beside a silent one */
     usual times[HEALTH_TIMES][2]; /* models: streams, plain answers */
-    form forms[2];                /* models: the same two */
-    int64_t narrow;               /* models: the smallest body that was refused for its bytes; 0 none was ... */
-    daruma_ms narrow_at;          /* ... and when the newest was */
-    daruma_ms heard;              /* models: when the newest call that was answered went out ... */
-    daruma_ms heard_at;           /* ... and when that was; 0 none was */
-    daruma_ms whole;              /* models: when the newest call went out whose answer came whole; 0 none did */
-    daruma_ms knocked_at;         /* models: when a second call went there blindly; 0 never */
-    uint32_t overdue;             /* models: calls that got silent for longer than is usual since one was heard */
-    uint32_t beside;              /* models: second calls, out or given up, since one was heard ... */
-    daruma_ms beside_at;          /* ... and when the first of them went out */
-    daruma_ms dead_from;          /* models: calls that went out from here on hang, though the place is well ... */
-    daruma_ms dead_to;            /* ... up to here; 0 none */
-    uint64_t shared;              /* what others know of it, as a mark(); 0 nothing */
-    pace pace[DARUMA_LIMITS];     /* lanes */
-    crowd crowd;                  /* lanes */
-    turns turns;                  /* lanes */
-    tempo tempo;                  /* lanes */
+    usual_best best[HEALTH_TIMES][2]; /* models: likewise */
+    form forms[2];                    /* models: the same two */
+    int64_t narrow;                   /* models: the smallest body that was refused for its bytes; 0 none was ... */
+    daruma_ms narrow_at;              /* ... and when the newest was */
+    daruma_ms heard;                  /* models: when the newest call that was answered went out ... */
+    daruma_ms heard_at;               /* ... and when that was; 0 none was */
+    daruma_ms whole;                  /* models: when the newest call went out whose answer came whole; 0 none did */
+    daruma_ms knocked_at;             /* models: when a second call went there blindly; 0 never */
+    uint32_t overdue;                 /* models: calls that got silent for longer than is usual since one was heard */
+    uint32_t beside;                  /* models: second calls, out or given up, since one was heard ... */
+    daruma_ms beside_at;              /* ... and when the first of them went out */
+    daruma_ms dead_from;              /* models: calls that went out from here on hang, though the place is well ... */
+    daruma_ms dead_to;                /* ... up to here; 0 none */
+    uint64_t shared;                  /* what others know of it, as a mark(); 0 nothing */
+    pace pace[DARUMA_LIMITS];         /* lanes */
+    crowd crowd;                      /* lanes */
+    turns turns;                      /* lanes */
+    tempo tempo;                      /* lanes */
     daruma_tally tally;
     uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
     uint32_t newer, older; /* touched just after, just before */

@@ -3,6 +3,9 @@
  * not of the model. A model that is slow from now on is learned within some ten answers all the same. And what was
  * heard of it when.
  *
+ * A model that gets slower little by little is learned, too, and nothing would be noticed. So the shortest of what was
+ * usual within the last minutes is kept as well.
+ *
  * And whether its streams are silent while its plain answers are well, or the other way round. To the breaker such a
  * model fails half of its calls, and a success of the one form says that all is well. */
 #include "engine/decide/place.h"
@@ -26,13 +29,29 @@ static void learn(usual *u, daruma_ms ms)
     u->n += u->n < UINT32_MAX;
 }
 
+static void keep_best(usual_best *b, const usual *u, int64_t bytes, daruma_ms now)
+{
+    int passed = window_turn(&b->turned, now, USUAL_KEPT_MS);
+    if (passed) {
+        b->was = passed == 1 ? b->in : 0;
+        b->was_bytes = b->in_bytes;
+        b->in = 0;
+    }
+    b->bytes += u->n > 1 ? (bytes - b->bytes) / 8 : bytes;
+    int32_t most = (int32_t)sooner(at_most(u), INT32_MAX);
+    if (u->n >= USUAL_SURE && (!b->in || most < b->in)) {
+        b->in = most > 0 ? most : 1;
+        b->in_bytes = b->bytes;
+    }
+}
+
 void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_ms gap)
 {
     learn(&place_for(w, t, MODEL)->times[HEALTH_GAP][plain], gap);
 }
 
-void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
-                 daruma_ms now)
+void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, int64_t bytes,
+                 daruma_ms sent_at, daruma_ms now)
 {
     place *p = place_for(w, t, MODEL);
     if (!p->heard_at || sent_at > p->heard)
@@ -40,6 +59,7 @@ void health_took(daruma_health *w, const daruma_target *t, health_time what, boo
     p->heard_at = now ? now : 1;
     p->overdue = p->beside = 0;
     learn(&p->times[what][plain], ms_since(sent_at, now));
+    keep_best(&p->best[what][plain], &p->times[what][plain], bytes, now);
 }
 
 void health_slower(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms ms)
@@ -54,6 +74,20 @@ daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_ti
     if (!u || !u->n)
         return -1;
     return at_most(u);
+}
+
+daruma_ms health_usual_best(const daruma_health *w, const daruma_target *t, health_time what, bool plain, int64_t bytes,
+                            daruma_ms now)
+{
+    const place *p = place_look(w, t, MODEL);
+    usual_best b = p ? p->best[what][plain] : (usual_best){0};
+    int passed = window_turn(&b.turned, now, USUAL_KEPT_MS);
+    bool was = !passed && b.was && (!b.in || b.was < b.in);
+    daruma_ms best = was ? b.was : b.in;
+    int64_t then = was ? b.was_bytes : b.in_bytes;
+    if (bytes > then && then > 0)
+        best = mul_sat(best, bytes) / then;
+    return passed < 2 && best ? best : -1;
 }
 
 daruma_ms health_usual_mean(const daruma_health *w, const daruma_target *t, health_time what, bool plain)
@@ -128,6 +162,15 @@ bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms sin
 {
     const place *p = place_look(w, t, MODEL);
     return p && p->whole > since;
+}
+
+health_of_others health_others(const daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms since)
+{
+    const place *p = place_look(w, t, LANE);
+    const daruma_breaker *b = p ? &p->breaker : NULL;
+    if (b && b->row && (b->agreed || b->witness != witness))
+        return OTHERS_FAIL;
+    return b && !b->row && b->well_at > since ? OTHERS_WELL : OTHERS_UNHEARD;
 }
 
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at)

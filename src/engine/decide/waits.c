@@ -5,16 +5,23 @@
 #include "engine/decide/window.h"
 #include "base/limits.h"
 
+/* Where others are answered all the time it is no outage, as far as anybody can tell: there is less to wait for. */
+static daruma_ms patience_of(const daruma_case *c)
+{
+    return c->policy->patience > 0 && c->unfit >= UNFIT_GIVES_UP ? c->policy->patience / UNFIT_PATIENCE_DIV
+                                                                 : c->policy->patience;
+}
+
 bool waits_in_time(const daruma_case *c, daruma_ms wait, daruma_ms now)
 {
-    daruma_ms patience = c->policy->patience, waited = c->since < 0 ? 0 : ms_since(c->since, now);
+    daruma_ms patience = patience_of(c), waited = c->since < 0 ? 0 : ms_since(c->since, now);
     bool patient = wait <= 0 || patience < 0 || add_sat(waited, wait) <= patience;
     return patient && (c->deadline < 0 || add_sat(now, wait) < c->deadline);
 }
 
 bool waits_for_probe(const daruma_case *c, int i, daruma_ms now)
 {
-    daruma_ms over = add_sat(c->since, add_sat(c->policy->patience, BREAKER_PROBE_MS));
+    daruma_ms over = add_sat(c->since, add_sat(patience_of(c), BREAKER_PROBE_MS));
     bool in_time = c->deadline < 0 || add_sat(now, ALONE_LOOK_MS) < c->deadline;
     return c->policy->patience > 0 && now < over && in_time && health_is_probed(c->health, &c->targets[i], now);
 }
@@ -23,7 +30,7 @@ daruma_ms waits_longest(const daruma_case *c, daruma_ms now)
 {
     daruma_ms waited = c->since < 0 ? 0 : ms_since(c->since, now), most = INT64_MAX;
     if (c->policy->patience >= 0)
-        most = ms_since(waited, c->policy->patience);
+        most = ms_since(waited, patience_of(c));
     if (c->deadline >= 0 && ms_since(now, c->deadline) / HURRY_DIV < most)
         most = ms_since(now, c->deadline) / HURRY_DIV;
     return most;

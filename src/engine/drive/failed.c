@@ -318,7 +318,7 @@ void session_failed(session *x, const daruma_evidence *ev)
         daruma_case_answered(&x->kase, at);
     if (hedge_takes_over(x, f))
         return;
-    late_call_over(x, DARUMA_SPENT_FAILED, at.now);
+    late_call_over(x, ev->net == DARUMA_NET_TOTAL_TIMEOUT ? DARUMA_SPENT_ENDED : DARUMA_SPENT_FAILED, at.now);
     x->kase.capped = l->cut && l->cut_by == x->kase.attempts;
     x->kase.anew = called_badly(x, f);
     if (f->ours && !asks_own(x, f)) {

@@ -160,7 +160,8 @@ typedef struct account {
 
 static void take(account *a, daruma_spent s)
 {
-    daruma_ms late = s.on == DARUMA_SPENT_ANSWER ? 0 : s.usual < 0 ? s.ms : s.usual < s.ms ? s.ms - s.usual : 0;
+    daruma_ms usual = s.usual < 0 ? 0 : mul_sat(s.usual, s.times > 1 ? s.times : 1);
+    daruma_ms late = s.on == DARUMA_SPENT_ANSWER || usual > s.ms ? 0 : s.ms - usual;
     size_t i = a->n++;
     for (; i > 0 && a->parts[i - 1].ms < s.ms; i--)
         a->parts[i] = a->parts[i - 1];

@@ -25,6 +25,7 @@ static const struct {
     [DARUMA_SPENT_ADVISED] = {"advised", "% of waiting before the next try, for so long as @ asked: ?"},
     [DARUMA_SPENT_BACKOFF] = {"backoff", "% of waiting before the next try, since a call to @ had failed: ?"},
     [DARUMA_SPENT_FAILED] = {"failed", "% in ^ to @ that failed: ?"},
+    [DARUMA_SPENT_ENDED] = {"ended", "% in ^ to @ until the time was over that the client or the configuration gives"},
     [DARUMA_SPENT_SILENT] = {"silent", "% in a call to @ that had not begun to answer#"},
     [DARUMA_SPENT_SUMMARY] = {"summary", "% for summarising the conversation, which was too long"},
     [DARUMA_SPENT_BEGIN] = {"begin", "@ took % to begin its answer#"},

@@ -190,6 +190,13 @@ static bool has_settled(const session *x)
     return v->settled && !x->out.scan.effects && (!v->called || answer_checks_calls(x));
 }
 
+/* May the counts of tokens still come, or another one of several answers? */
+static bool lacks_counts(const session *x)
+{
+    bool asked = x->out.scan.usage_asked || x->p != x->d;
+    return (asked && x->answer.view.input_tokens <= 0) || x->out.scan.choices > 1;
+}
+
 daruma_ms relay_over_in(const session *x)
 {
     const stream_view *v = &x->answer.view;
@@ -197,7 +204,11 @@ daruma_ms relay_over_in(const session *x)
         return ANSWER_OVER_MS;
     if (!x->p || !x->p->ends_streams || (x->answer.mode != ANSWER_HELD && x->answer.mode != ANSWER_RELAYED))
         return -1;
-    return v->done ? ANSWER_OVER_MS : has_settled(x) ? ANSWER_SETTLED_MS : -1;
+    if (v->done || !has_settled(x))
+        return v->done ? ANSWER_OVER_MS : -1;
+    if (!v->called && x->p->finish(str_of(v->finish)) == FINISH_CALLS)
+        return ANSWER_CALLS_MS;
+    return lacks_counts(x) ? ANSWER_COUNTS_MS : ANSWER_SETTLED_MS;
 }
 
 /* All of the answer is here, and only its connection does not end: nothing more is waited for. */
@@ -361,6 +372,16 @@ static bool ends_a_value(daruma_str bytes)
     return str_ends(bytes, S("}")) || str_ends(bytes, S("]"));
 }
 
+/* Is it a step forward? An answer in one piece is ready when it begins: who sends it byte by byte is as good as silent.
+ * What is a stream, for a client that asked for none, or Gemini's array of all its events, is written as it comes. */
+static bool is_piece(const session *x, daruma_str bytes)
+{
+    if (bytes.n >= WHOLE_STEP_BYTES_MIN)
+        return true;
+    daruma_str held = str_trim(buf_str(&x->answer.held));
+    return str_starts(held, S("[")) || relay_begins_stream(held);
+}
+
 enum { GZIP_FIRST = 0x1f }; /* RFC 1952, 2.3.1 */
 
 static void on_body(drive_call *c, daruma_str bytes)
@@ -390,7 +411,7 @@ static void on_body(drive_call *c, daruma_str bytes)
         if (!x->kase.headed && str_trim(bytes).n) { /* white space keeps a connection alive, nothing else */
             daruma_case_headed(&x->kase, session_now(x));
             daruma_case_begun(&x->kase, session_now(x));
-        } else if (x->kase.headed)
+        } else if (x->kase.headed && is_piece(x, bytes))
             daruma_case_piece(&x->kase, session_now(x).now);
         if (!x->kase.headed)
             pass_blanks(x, bytes);

@@ -247,7 +247,7 @@ static bool relay(session *x, daruma_str bytes)
     while (stream_next(x->v, x->p, &w)) {
         dialect_watch_said(&x->answer.view, &w.said);
         if (!x->answer.view.ping ||
-            relay_over_in(x) == ANSWER_SETTLED_MS) /* who pings behind a stop reason may go on */
+            (!x->answer.view.done && relay_over_in(x) >= 0)) /* who pings behind a stop reason may go on */
             relay_progress(x);
         if (!x->answer.view.ping) {
             hedge_cancel(x); /* it speaks again */

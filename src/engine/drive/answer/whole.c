@@ -323,6 +323,8 @@ static bool is_folded(const session *x)
 void whole_ended(session *x, daruma_net net, daruma_phase phase)
 {
     const moved_request *m = x->p != x->d ? x->moved : NULL;
+    if (x->kase.begun)
+        daruma_case_piece(&x->kase, session_now(x).now);
     whole w = {.rooms = x->v->rooms,
                .from = x->p,
                .to = x->d,
