@@ -405,6 +405,10 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
+    {"an answer that is called a result", 3,
+     "6* lookup_capital {\"country\":\"France\"} => {\"result\":\"The capital is Paris\"}"},
+    {"a check that ended, and when", 3,
+     "9* check_run {\"id\":4} => {\"id\":4,\"completed_at\":\"2026-03-01T10:00:00Z\",\"outcome\":\"neutral\"}"},
     {"two sayings in turn", 5, "4*(\nsay I will now read the file.\nsay Let me check the folder first.\n)"},
     {"a scroll that another element takes", 3, "6* scroll {\"dir\":\"down\"} => Scroll intercepted by another element"},
     {"a wheel that is not implemented", 4, "6* scroll {\"dir\":\"down\"} => Not implemented"},

@@ -137,6 +137,13 @@ static bool is_state(const text_words *w, size_t i)
     return i && (STR_ANY(str_ends, w->at[i - 1], last) || words_of_name(w->at[i - 1]) & NAME_STATE);
 }
 
+/* The word before names what came of it: {"result":"pending"} tells how it stands, {"result":"string"} is an answer. */
+static bool is_outcome(const text_words *w, size_t i)
+{
+    static const daruma_str names[] = {LIT("result"), LIT("outcome"), LIT("conclusion")};
+    return i && STR_ANY(str_ieq, w->at[i - 1], names);
+}
+
 /* "status: reindexing", "is being baked": said of how a thing stands, a word that ends so tells that it goes on. */
 static bool is_doing(const text_words *w, size_t i)
 {
@@ -146,7 +153,7 @@ static bool is_doing(const text_words *w, size_t i)
         return false;
     if (i && STR_ANY(str_ieq, w->at[i - 1], before))
         return w->n <= STATE_WORDS_MAX; /* a long text has such words anywhere */
-    return i == 0 ? w->n <= 2 : is_state(w, i);
+    return i == 0 ? w->n <= 2 : is_state(w, i) && !is_outcome(w, i);
 }
 
 /* The word at `i` names the next one: "id: 7", {"id":7}. */
@@ -176,7 +183,7 @@ static bool names_many(const text_words *w)
 static bool is_stated(const text_words *w, size_t i)
 {
     enum { OF_HUNDRED = 2 }; /* digits */
-    if (w->n > BEGINS_WORDS_MAX || !is_state(w, i) || !is_name(w, i - 1))
+    if (w->n > BEGINS_WORDS_MAX || !is_state(w, i) || is_outcome(w, i) || !is_name(w, i - 1))
         return false;
     return !(ch_digit(w->at[i].p[0]) && w->at[i].n > OF_HUNDRED);
 }
