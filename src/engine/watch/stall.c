@@ -389,12 +389,7 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         ret->flags |= SEEN_RUN;
         runs = false;
     }
-    /* What is sought may be found in another order; elsewhere the order is the answer: a queue, a board, a log. */
-    bool finds = (means & DARUMA_TOOL_READS) && (means & WORDS_FINDS) && !(means & (WORDS_MOVES | WORDS_RANDOM)) &&
-                 !(runs && r.varies);
-    if (!failed && finds)
-        ret->result = r.list;
-    else if (!failed && ((means & WORDS_RANDOM) || runs))
+    if (!failed && ((means & WORDS_RANDOM) || runs))
         ret->result = r.plain; /* here what changes by itself may be the answer */
 }
 

@@ -19,7 +19,6 @@ enum words_call {
     WORDS_ONCE = 1 << 21,    /* sends, pays, makes: who means it once does it once */
     WORDS_KEYS = 1 << 22,    /* keys and what is typed: input, whatever verb stands before it */
     WORDS_SEEKS = 1 << 23,   /* looks for what words say; their order makes no difference */
-    WORDS_FINDS = 1 << 24,   /* what it finds comes in whatever order */
     WORDS_IDLE = 1 << 25,    /* a command whose answer stands in it: "true", "echo ok" */
 };
 

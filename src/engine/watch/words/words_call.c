@@ -308,8 +308,6 @@ unsigned words_of_command(daruma_str command)
         unknown |= (part & WORDS_WEAK) != 0;
         got |= part & ~(unsigned)(DARUMA_TOOL_READS | WORDS_WEAK);
     }
-    if (str_find(command, S("--sort")) != STR_NONE) /* the order was asked for */
-        got &= ~(unsigned)WORDS_FINDS;
     got = (got & ~(unsigned)WORDS_IDLE) | (got & idle);
     if (unknown && !(got & WORDS_CHANGES))
         return got | WORDS_WEAK;
