@@ -405,10 +405,6 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
-    {"an answer that is called a result", 3,
-     "6* lookup_capital {\"country\":\"France\"} => {\"result\":\"The capital is Paris\"}"},
-    {"a check that ended, and when", 3,
-     "9* check_run {\"id\":4} => {\"id\":4,\"completed_at\":\"2026-03-01T10:00:00Z\",\"outcome\":\"neutral\"}"},
     {"two sayings in turn", 5, "4*(\nsay I will now read the file.\nsay Let me check the folder first.\n)"},
     {"a scroll that another element takes", 3, "6* scroll {\"dir\":\"down\"} => Scroll intercepted by another element"},
     {"a wheel that is not implemented", 4, "6* scroll {\"dir\":\"down\"} => Not implemented"},
@@ -430,16 +426,49 @@ static const stall_case stall_loops_more[] = {
     {"changes between the same error that clang sums up", 12,
      "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
      "bash make => a.c:41:5: error: expected ';' after expression\\n1 error generated.\n)"},
+    {"changes between the same error of a compiler with codes", 12,
+     "8*(\nedit_file {\"path\":\"a.ts\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npx tsc => a.ts(4,1): error TS2304: Cannot find name 'foo'.\n)"},
+    {"changes between builds that fail in some seconds", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ./gradlew build => > See the compiler output\\n\\nBUILD FAILED in 3s\n)"},
+    {"changes between tests of which only is told that they failed", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npm test => npm ERR! Test failed.  See above for more details.\n)"},
+    {"changes between bundles that fail", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npx vite build => x Build failed in 132ms\\nerror during build:\\nfailed to resolve import of foo\n)"},
     {"changes between lints that fix some", 12,
      "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
      "bash ruff check --fix . => Found 5 errors (3 fixed, 2 remaining).\n)"},
+    {"where somebody lives", 3, "8* get_record {\"id\":4} => {\"name\":\"Bo\",\"state\":\"CA\"}"},
     {"a hundred per cent", 3, "8* get_record {\"id\":4} => {\"percent\":100}"},
+    {"two bugs that are open, in turn", 5,
+     "8*(\nget_issue {\"n\":3} => {\"id\":3,\"state\":\"open\",\"title\":\"Bug\"}\n"
+     "get_issue {\"n\":4} => {\"id\":4,\"state\":\"open\",\"title\":\"Bag\"}\n)"},
     {"an edit that is refused, to be fixed and tried again", 3,
      "! 9* edit {\"command\":\"edit 8:9\\ndef f(:\"} => Your edit has new syntax errors. Please understand the fixes "
      "and "
      "retry your edit.\\n- E999 SyntaxError: invalid syntax"},
     {"an argument that is invalid, with the plea to correct it", 3,
      "! 9* create_chart {\"kind\":\"pie\"} => Invalid kind. Please choose another one and try again."},
+    {"one call that fails in words that were heard before", 9,
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => missing required parameter: author\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => you must give an author\n"
+     "! create_note {\"title\":\"t\"} => validation error: author: field required\n"
+     "! create_note {\"title\":\"t\"} => create failed because author was empty\n"
+     "! create_note {\"title\":\"t\"} => validation error: author: field required\n"
+     "! create_note {\"title\":\"t\"} => you must give an author\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => missing required parameter: author\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => you must give an author\n"
+     "! create_note {\"title\":\"t\"} => validation error: author: field required\n"},
     {"a tool that refuses to read again what is unchanged", 5,
      "read_file {\"path\":\"plan.md\"} => # Plan\\n1. build it\n"
      "! 6* read_file {\"path\":\"plan.md\"} => Wasted call: file unchanged since your last read, see that result\n"},
@@ -456,6 +485,16 @@ static const stall_case stall_loops_more[] = {
      "9*(\nwrite_model {\"name\":\"o\",\"sql\":\"select {w}\"} => saved\n"
      "? dbt_run {\"select\":\"o\"} => 1 of 1 ERROR creating o [ERROR in {n}.4s]\\nDone. PASS=0 WARN=0 ERROR=1 SKIP=0 "
      "TOTAL=1\n)"},
+    {"edits between the same failure, with a seed and a process of its own", 12,
+     "9*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "! run_tests {\"suite\":\"a\"} => seed {n} pid {n}\\nE assert 2 == 3\\n1 failed, 4 passed in 0.{n}s\n)"},
+    {"changes between the same error of a compiler", 12,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "? build {\"target\":\"a\"} => gcc -c a.c\\na.c:41:5: error: expected ';' before '}' token\n)"},
+    {"changes between the same failing package, timed each time", 12,
+     "9*(\nedit_file {\"path\":\"a.go\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "run_tests {\"package\":\"a\"} => --- FAIL: TestRound (0.0{i}s)\\n    a_test.go:12: got 3, want 4\\nFAIL\\nFAIL a "
+     "0.0{i}s\n)"},
     {"a port that is taken, with a clock before it", 3,
      "? 6* bash npm start => [10:00:0{i}] starting\\nError: listen EADDRINUSE: address already in use :::3000\\nexit "
      "code 1"},
@@ -488,6 +527,8 @@ static const stall_case stall_loops_more[] = {
      "get_order {\"id\":4} => order 4 open\nget_order {\"id\":4} => order 4 partly filled\n"
      "9* get_order {\"id\":4} => order 4 cancelled"},
     {"a licence that has run out", 3, "9* check_licence {\"k\":4} => expired"},
+    {"a check that ended, and when", 3,
+     "9* check_run {\"id\":4} => {\"id\":4,\"completed_at\":\"2026-03-01T10:00:00Z\",\"outcome\":\"neutral\"}"},
     {"a run that failed, found by a reader", 3, "9* get_run {\"id\":4} => {\"run\":4,\"conclusion\":\"failure\"}"},
     /* fresh parts of failures */
     {"errors in any order", 3,
@@ -640,6 +681,11 @@ static const stall_case stall_loops_more[] = {
      "! 5* search {\"entity\":\"Anna Berg], search[Otto Berg\"} => Could not find that page, please try again."},
     {"a script that fails and prints nothing", 4, "! 6* node_exec {\"script\":\"node render.js\"} => (no output)"},
     {"a process that has said nothing yet", 0, "14* bash_output {\"id\":\"b1\"} => (no output)"},
+    {"a script that says what to do if something is running", 3,
+     "6* bash cat /etc/cron.daily/x => #!/bin/sh\\n\\n# Skip if systemd is running.\\nif [ -d /run/systemd/system ]; "
+     "then\\n  exit 0\\nfi\\n\\n/usr/libexec/x/x-db-backup"},
+    {"an answer that is called a result", 3,
+     "6* lookup_capital {\"country\":\"France\"} => {\"result\":\"The capital is Paris\"}"},
     {"a patch that is called invalid, of which nobody says that it failed", 5,
      "? 9* apply_patch {\"patch\":\"*** {w}\"} => Invalid patch: the first line must be '*** Begin Patch'"},
 };

@@ -52,6 +52,10 @@ static const stall_case stall_loops_noise[] = {
      "done\\n</system-reminder>"},
     {"a picture of the same screen, taken anew", 3,
      "6* screenshot {} => {\"path\":\"/tmp/scr-{u}.png\",\"windows\":[\"Mail - 3 drafts\"],\"taken_at\":{t}}"},
+    {"agents that hand each other on, each for another reason", 7,
+     "6*(\nhand_to_a {\"reason\":\"it is {w}\"} => handed on to the one called a\n"
+     "hand_to_b {\"reason\":\"not {w}\"} => handed on to the one called b\n"
+     "hand_to_c {\"reason\":\"so {w}\"} => handed on to the one called c\n)"},
     {"tests that pass, and a look at what is changed", 5,
      "7*(\nbash npm test => Tests: 14 passed\\nTook 1.{n} s\nbash git status --short =>  M a.py\n)"},
     {"a run of which only the clock moves", 3,

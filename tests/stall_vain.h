@@ -51,8 +51,11 @@ static const stall_case stall_loops_vain[] = {
     {"true, and ok, and alive", 3,
      "3* Bash true => (No output)\n4* Bash echo ok => ok\nBash echo \"test-$(whoami)\" => test-steve\n"
      "5* Bash echo alive => alive"},
+    {"nothing is done in ever new words", 11, "14* bash echo \"marker {w}\" => marker {w}"},
     {"one file is edited in ever new words with dots in them", 4,
      "! 9* edit_file {\"path\":\"a.py\",\"old\":\"self.{w}\",\"new\":\"self._{w}\"} => No replacement was performed."},
+    {"one edit each, and TAP says in every round that the same fails", 10,
+     "9*(\nedit_file {\"path\":\"a.js\",\"old\":\"{i}\",\"new\":\"{n}\"} => edited\nbash tap => ok 1\\nnot ok 2\n)"},
     {"one edit each, and a failure stands before what is ok", 10,
      "9*(\nedit_file {\"path\":\"a.js\",\"old\":\"{i}\",\"new\":\"{n}\"} => edited\nbash ./t => failed=2 ok=3\n)"},
     /* what CrewAI says to a call that is made again */
@@ -60,6 +63,19 @@ static const stall_case stall_loops_vain[] = {
      "jira_fetch_ticket {\"ticket_key\":\"SUP-1\"} => {\\n  \"key\": \"SUP-1\",\\n  \"summary\": \"Login issue\"\\n}\n"
      "6* jira_fetch_ticket {\"ticket_key\":\"SUP-1\"} => I tried reusing the same input, I must stop using this action "
      "input.\\nI'll try something else instead."},
+    {"comments alone, true, and a way into a directory", 6,
+     "bash ls => a.c\n2*(\nbash # It may be the key: xxd {w}.bin; (n > 3) =>\nbash true =>\nbash cd src && : =>\n)"},
+    /* What failed as before stands between and puts off nothing. */
+    {"a fix is refused, searches that had failed between", 12,
+     "! 4* write_fix {\"lines\":\"{w}\"} => the fix has to change line 12\n"
+     "read_file {\"path\":\"a.c\"} => int a(void) { return b(); }\n"
+     "! search_code {\"q\":\"amber\"} => too much output, narrow your query\n"
+     "! search_code {\"q\":\"basalt\"} => too much output, narrow your query\n"
+     "! search_code {\"q\":\"amber\"} => too much output, narrow your query\n"
+     "read_file {\"path\":\"b.c\"} => int b(void) { return c(); }\n"
+     "! search_code {\"q\":\"basalt\"} => too much output, narrow your query\n"
+     "read_file {\"path\":\"c.c\"} => int c(void) { return 4; }\n"
+     "! 3* write_fix {\"lines\":\"{w} {n}\"} => the fix has to change line 12"},
     {"one file is not there in any range, and once another one", 9,
      "! 2* read_range {\"file\":\"src/main.java\",\"from\":33} => No such file or directory: src/main.java\n"
      "scribble {\"text\":\"look at another one\"} => noted for later on\n"
@@ -69,6 +85,8 @@ static const stall_case stall_loops_vain[] = {
      "! read_range {\"file\":\"src/main.java\",\"from\":40} => No such file or directory: src/main.java\n"
      "! list_calls {\"file\":\"src/main.java\"} => no calls in it\n"
      "! read_range {\"file\":\"src/main.java\",\"from\":33} => No such file or directory: src/main.java"},
+    {"one failure, and scripts of ever other names between", 20,
+     "14*(\nbash ./try.sh {i} => tried\n! bash make => a.c:3: error: x\n)"},
 };
 
 static const stall_case stall_work_vain[] = {
@@ -277,5 +295,19 @@ static const stall_case stall_work_vain[] = {
     {"a model is tuned, and says how far off it is", 0,
      "9*(\nedit_file {\"path\":\"m.py\",\"old\":\"lr={i}\",\"new\":\"lr={n}\"} => edited\nbash python m.py => epoch "
      "3\\nerror: 0.35\n)"},
+    {"pauses that are cut short while a job goes on", 0,
+     "4*(\nget_job {\"id\":77} => {\"job\":\"77\",\"state\":\"RUNNING\"}\n"
+     "! wait {\"seconds\":60} => wait interrupted after 10 s: message arrived\n)\n"
+     "get_job {\"id\":77} => {\"job\":\"77\",\"state\":\"DONE\"}"},
+    {"the third repair of a shell is the right one", 0,
+     "! bash npm install => npm ERR! ERESOLVE unable to resolve dependency tree\nbash source .env =>\n"
+     "! bash npm install => npm ERR! ERESOLVE unable to resolve dependency tree\nbash export PATH=/opt/bin:$PATH =>\n"
+     "! bash npm install => npm ERR! ERESOLVE unable to resolve dependency tree\nbash kill 4123 =>\n"
+     "bash npm install => ok"},
+    {"workers of one kind, each with its number", 0,
+     "5* create_worker {\"type\":\"gpu\",\"size\":\"l\"} => {\"id\":{n},\"state\":\"starting\"}"},
+    {"chapters are written, and the checks of another run are asked for between", 0,
+     "8*(\nwrite_file {\"path\":\"{w}.md\",\"content\":\"on {w}\"} => written\n"
+     "ci_status {\"run\":5} => 1 failed, 7 passed, 12 running\n)"},
 };
 #endif

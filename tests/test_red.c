@@ -25,7 +25,11 @@ static const run_end reds[] = {
                "Duration  312ms (transform 20ms)"},
     {"mocha", "  2 passing (8ms)\n  1 failing\n\n  1) adds:\n     AssertionError: expected 3 to equal 4"},
     {"node --test", "# tests 3\n# suites 0\n# pass 2\n# fail 1\n# cancelled 0\n# skipped 0"},
+    {"TAP", "ok 1 - adds\nnot ok 2 - takes away"},
+    {"TAP without names", "ok 1\nnot ok 2"},
     {"counts, what is ok at last", "failed=2 ok=3"},
+    {"a version that is none", "error: 1.2.3 is no version"},
+    {"a missing file", "ERROR no such file"},
     {"playwright", "  1 failed\n    [chromium] \xe2\x80\xba a.spec.ts:3:1 \xe2\x80\xba shows it\n  4 passed (3.1s)"},
     {"cypress", "    \xe2\x9c\x96  1 of 2 failed (50%)                     00:04        6        5        1\nTests: 1 "
                 "failed"},
@@ -33,9 +37,16 @@ static const run_end reds[] = {
     {"deno test", "FAILED | 2 passed | 1 failed (12ms)\n\nerror: Test failed"},
     {"cargo test", "failures:\n    tests::adds\n\ntest result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 "
                    "filtered out; finished in 0.00s\n\nerror: test failed, to rerun pass `--lib`"},
+    {"rustc", "error: aborting due to 1 previous error\n\nFor more information about this error, try `rustc --explain "
+              "E0308`.\nerror: could not compile `a` (lib) due to 1 previous error"},
+    {"go test", "--- FAIL: TestA (0.00s)\n    a_test.go:7: got 3\nFAIL\nFAIL\texample.com/a\t0.002s\nFAIL"},
+    {"gcc", "a.c: In function 'main':\na.c:3:5: error: 'x' undeclared (first use in this function)\n    3 |     x = "
+            "1;\n      |     ^"},
     {"clang", "a.c:3:5: error: use of undeclared identifier 'x'\n    x = 1;\n    ^\n1 error generated."},
     {"make", "make[1]: *** [Makefile:12: a.o] Error 1\nmake: *** [Makefile:3: all] Error 2"},
+    {"ninja", "FAILED: a.o \ncc -c a.c\nninja: build stopped: subcommand failed."},
     {"tsc", "src/a.ts:3:1 - error TS2304: Cannot find name 'x'.\n\nFound 1 error in src/a.ts:3"},
+    {"tsc, plain", "src/a.ts(3,1): error TS2304: Cannot find name 'x'."},
     {"eslint", "  3:1  error  'x' is not defined  no-undef\n\n\xe2\x9c\x96 3 problems (2 errors, 1 warning)"},
     {"ruff", "a.py:1:8: F401 `os` imported but unused\nFound 2 errors."},
     {"mypy", "a.py:3: error: Name \"x\" is not defined  [name-defined]\nFound 1 error in 1 file (checked 1 source "
@@ -45,13 +56,37 @@ static const run_end reds[] = {
     {"PHPUnit", "FAILURES!\nTests: 3, Assertions: 3, Failures: 1."},
     {"maven", "[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 0\n[INFO] BUILD FAILURE\n[INFO] Total time:  1.2 "
               "s"},
+    {"gradle",
+     "> There were failing tests. See the report at: file:///a/index.html\n\nBUILD FAILED in 3s\n2 actionable "
+     "tasks: 2 executed"},
     {"dotnet", "Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 9 ms - a.dll"},
+    {"msbuild", "    1 Warning(s)\n    2 Error(s)\n\nTime Elapsed 00:00:01.20"},
+    {"ctest", "67% tests passed, 1 tests failed out of 3\n\nThe following tests FAILED:\n\t  2 - b (Failed)"},
     {"ExUnit", "Finished in 0.03 seconds\n3 tests, 1 failure\n\nRandomized with seed 0"},
     {"sbt", "[error] Failed: Total 3, Failed 1, Errors 0, Passed 2\n[error] (Test / test) sbt.TestsFailedException: "
             "Tests unsuccessful"},
     {"swift", "Executed 3 tests, with 1 failure (0 unexpected) in 0.01 (0.02) seconds"},
+    {"vite", "error during build:\nRollupError: Could not resolve \"./x\" from \"src/a.js\""},
     {"webpack", "webpack 5.90.0 compiled with 1 error in 312 ms"},
+    {"npm", "npm ERR! Test failed.  See above for more details."},
+    {"npm 10", "npm error Lifecycle script `test` failed with error:\nnpm error code 1\nnpm error path /a"},
+    {"terraform", "Error: Invalid reference\n\n  on main.tf line 3, in resource \"a\" \"b\":\n   3:   x = y"},
+    {"a share that is too small", "FAIL: 71.2% coverage"},
+    {"another", "error: 12.5% coverage, 80% wanted"},
+    {"a version", "error: 1.5 is not a valid version"},
+    {"a size", "Error: 1.2 GB over quota"},
+    {"counts in capitals, two of failures", "FAIL 0 ERROR 2"},
+    {"a linker", "ld.lld: error: undefined symbol: foo"},
+    {"Node", "Error: undefined is not a function"},
+    {"kubectl", "Error: 0/3 nodes are available: 3 Insufficient cpu."},
     {"a number that is an error", "ERROR: -1"},
+    {"the same", "ERROR 0 FAILED 2"},
+    {"a number that is told behind a failure", "FAIL: got 0 rows, want 3"},
+    {"a test that wants another number", "FAILED a.py::test_b - assert 0 == 3"},
+    {"a build that fails at once", "BUILD FAILED in 0 s"},
+    {"what failed, and how long it took", "Test failed in 3s"},
+    {"yarn", "error Command failed with exit code 1.\ninfo Visit https://yarnpkg.com/en/docs/cli/run for documentation "
+             "about this command."},
     {"golangci-lint", "1 issues:\n* errcheck: 1\nmake: *** [lint] Error 1"},
 };
 
@@ -184,9 +219,9 @@ static void a_result_is_read_within_its_bytes(void **state)
     char *room = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(room != MAP_FAILED);
     assert_int_equal(mprotect(room + page, page, PROT_NONE), 0);
-    words_of_result(at_the_end(room, page, "closed closed", 'x', 601, "wxyz\""), false);
+    words_of_result(at_the_end(room, page, "closed closed", 'x', 601, "wxyz\""), (daruma_str){0}, false);
     for (size_t n = 600; n <= 810; n++)
-        words_of_result(at_the_end(room, page, "closed ", 'x', n, "wxyz"), false);
+        words_of_result(at_the_end(room, page, "closed ", 'x', n, "wxyz"), (daruma_str){0}, false);
     munmap(room, 2 * page);
 }
 

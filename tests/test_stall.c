@@ -409,12 +409,33 @@ static void commands_tell_whether_they_only_look(void **state)
     static const char *const unknown[] = {"./run.sh", "make all", "python a.py", "build/ x", "/"};
     (void)state;
     for (size_t i = 0; i < COUNT(looks); i++)
-        assert_int_equal(words_of_command(str_of(looks[i])), DARUMA_TOOL_READS);
+        assert_int_equal(words_of_command(str_of(looks[i])) & ~(unsigned)WORDS_FINDS, DARUMA_TOOL_READS);
     for (size_t i = 0; i < COUNT(changes); i++)
         assert_true(words_of_command(str_of(changes[i])) & WORDS_CHANGES);
     for (size_t i = 0; i < COUNT(unknown); i++)
         assert_int_equal(words_of_command(str_of(unknown[i])) & (DARUMA_TOOL_READS | WORDS_CHANGES), 0);
     assert_true(words_of_command(S("sleep 3; ls")) & WORDS_PAUSES);
+}
+
+static void a_comment_is_a_command_that_does_nothing(void **state)
+{
+    static const char *const idle[] = {"# ls > b; (c)", "# it's a\n\n# b \\n # c\n", "#!/bin/sh make", "#"};
+    static const char *const busy[] = {
+        "# all\nls", "# all\nmake", "# into it\ncd src", "# go\\rmake\\r", "x['a']=1  # a",
+        "A=1 # a",   "{ # b\nc\n}", "#general",          "#c0ffee\n# a",   "",
+        " \n"};
+    static const char line[] = "# what is to be done\n";
+    char plan[400 * (sizeof line - 1) + sizeof "touch a"];
+    (void)state;
+    for (size_t i = 0; i < COUNT(idle); i++)
+        assert_int_equal(words_of_command(str_of(idle[i])), WORDS_IDLE);
+    for (size_t i = 0; i < COUNT(busy); i++)
+        assert_false(words_of_command(str_of(busy[i])) & WORDS_IDLE);
+    assert_false(words_of_command(S("# all\nls > b")) & DARUMA_TOOL_READS);
+    for (size_t i = 0; i < 400; i++) /* longer than what is read of a command */
+        memcpy(plan + i * (sizeof line - 1), line, sizeof line);
+    memcpy(plan + 400 * (sizeof line - 1), "touch a", sizeof "touch a");
+    assert_int_equal(words_of_command(str_of(plan)) & (DARUMA_TOOL_READS | WORDS_IDLE), 0);
 }
 
 static void what_a_host_knows_of_a_tool_counts(void **state)
@@ -645,6 +666,7 @@ int main(void)
         cmocka_unit_test(the_middle_of_a_long_result_counts),
         cmocka_unit_test(names_tell_what_a_tool_is),
         cmocka_unit_test(commands_tell_whether_they_only_look),
+        cmocka_unit_test(a_comment_is_a_command_that_does_nothing),
         cmocka_unit_test(what_a_host_knows_of_a_tool_counts),
         cmocka_unit_test(a_lost_effect_is_not_sent_again),
         cmocka_unit_test(it_is_said_in_a_sentence),

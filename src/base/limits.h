@@ -421,6 +421,8 @@
 #define ANSWER_ID_BYTES_MAX       65536   /* of an answer, in which its id stands */
 #define STORED_BYTES_MAX          4194304 /* of all of them */
 
+#define SAME_LINES_BYTES_MAX      32768 /* of an answer that is looked through line by line: a window of a file */
+
 #define SAME_STRING_BYTES_MAX     4096 /* of an argument that is compared word by word; of a longer one, its bytes */
 #define SAME_ANSWER_BYTES_MAX     2048 /* of an answer, at its two ends, where envelopes are: there numbers are weighed */
 #define SAME_FAILURE_BYTES_MAX    8192 /* of a failure, its two ends; what is between tells no more */

@@ -6,6 +6,8 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
 {
     bool waits = rule_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES | WORDS_ASKS);
     bool acts = rule_has(m, DARUMA_TOOL_ACTS) && !rule_has(m, WORDS_WEAK);
+    if (rule_has(w, WORDS_MISUSED)) /* "invalid argument: timeout" */
+        return TIMES_SURE;
     if (acts && rule_has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
     bool stays_so = rule_has(w, WORDS_ABSENT) || (rule_has(w, WORDS_REFUSED) && rule_has(w, WORDS_PLEA)),
@@ -33,7 +35,8 @@ static unsigned patience_of_success(unsigned m, unsigned w)
 {
     bool acts = rule_has(m, DARUMA_TOOL_ACTS) && !rule_has(m, WORDS_WEAK | WORDS_INPUT);
     bool waits = rule_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = rule_has(m, WORDS_ASKS);
-    if (waits && rule_has(w, WORDS_REFUSED) && !rule_has(w, WORDS_ALIVE | WORDS_RETRY))
+    if (waits &&
+        (rule_has(w, WORDS_MISUSED) || (rule_has(w, WORDS_REFUSED) && !rule_has(w, WORDS_ALIVE | WORDS_RETRY))))
         return TIMES_SURE;
     if ((waits || asks) && rule_has(w, WORDS_OVER | WORDS_ABSENT) && !rule_has(w, WORDS_ALIVE))
         return TIMES_SURE;

@@ -52,41 +52,57 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     return speak(v, circle, n, sure_of(n, e->patience, 80), first, e->call);
 }
 
-/* The same again and again, with others between. Not when those others
+/* The same again and again, with others between, or in failures that were all heard before. Not when those others
  * changed something, or are most of what is done: who reads a plan between two pieces of work is not stuck. A failure
  * is not made better by looking elsewhere. */
 bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
-    bool failed = (e->flags & SEEN_FAILED) != 0, moves = false;
+    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false, moves = false;
+    bool passed = false; /* another epoch was met: a call that is met from now on sets `maybe` */
     if (e->flags & (SEEN_NEW | SEEN_NOTE))
         return false;
     while ((o = next_call(s, &at, false)) && (failed ? o->hard == e->hard : o->epoch == e->epoch)) {
+        passed |= o->epoch != e->epoch;
         seen_calls++;
         old += !(o->flags & SEEN_NEW);
-        moves |= o->call != e->call && (o->flags & SEEN_MOVED); /* the world goes on */
+        moves |= o->call != e->call && (o->flags & SEEN_NEW) && (o->flags & SEEN_MOVED); /* the world goes on */
         if (o->call != e->call)
             continue;
-        if (o->result != e->result)
+        bool worded = o->result != e->result; /* the same failure in words that were heard before */
+        if (worded && !(failed && (o->flags & SEEN_FAILED) && !(o->flags & SEEN_NEW)))
             break;
+        other |= worded;
+        maybe |= passed;
         n++;
-        oldest = o;
-        if (o->flags & SEEN_NEW) /* the first of them: what came before the second does not count */
+        if (o->flags & SEEN_NEW) { /* the first of them: what came before the second does not count */
+            oldest = o;
             continue;
+        }
         known = old;
         total = seen_calls;
+        oldest = o;
     }
     bool alone = window_at(s, 0)->step - oldest->step + 1 == n; /* nothing between: a repeat, or none yet */
+    if (total && alone && !other)
+        return false;
     uint32_t needed = e->patience <= TIMES_LIKELY ? TIMES_SURE : e->patience;
-    if (alone || n < needed || !total)
+    if (maybe && needed < TIMES_LIKELY)
+        needed = TIMES_LIKELY;
+    if (n < needed || !total)
         return false;
-    bool little = rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS);
-    if (known * 100 / total < (failed ? 30u : little || moves ? 80u : 70u))
+    bool says_little =
+        !failed && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
+    bool compacted = oldest->compactions + 1u < e->compactions;
+    uint32_t share = known * 100 / total;
+    if (!(failed && share >= 30) && !compacted && share < (says_little || moves ? 80 : 70))
         return false;
-    daruma_circle circle = ends_poll(e)                             ? DARUMA_CIRCLE_DEAD_POLL
-                           : rule_has(e->means, DARUMA_TOOL_WRITES) ? DARUMA_CIRCLE_EDIT_REVERT
-                                                                    : DARUMA_CIRCLE_INTERLEAVED;
+    daruma_circle circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
+                           : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
+                           : rule_has(e->means, DARUMA_TOOL_WRITES) && !alone ? DARUMA_CIRCLE_EDIT_REVERT
+                           : alone                                            ? DARUMA_CIRCLE_REPEAT
+                                                                              : DARUMA_CIRCLE_INTERLEAVED;
     blame(v, e->exact);
     return speak(v, circle, n, sure_of(n, e->patience, 70), oldest->step, about_lap(s));
 }
@@ -109,16 +125,23 @@ typedef struct likes {
     uint32_t n, calls; /* how many, and how many calls they are that differ */
 } likes;
 
+/* Failed as it had failed before, which nobody waits for to pass. */
+static bool failed_again(const seen *o)
+{
+    return (o->flags & (SEEN_NEW | SEEN_FAILED)) == SEEN_FAILED && o->patience <= TIMES_LIKELY;
+}
+
 /* Gathers up to `most` of them back to the last sure change, as long as they are `share` percent of all: what is
- * further back is another matter. */
+ * further back is another matter. What was done in vain again is none of all: it only puts off the next one. */
 static likes gather(const daruma_stall *s, bool (*like)(const seen *e, const seen *o), uint32_t share, uint32_t most)
 {
     const seen *e = window_at(s, 0), *o;
     likes l = {.n = 0};
     uint32_t at = 0, all = 0;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard && l.n < most) {
-        all++;
-        if (!like(e, o))
+        bool is_like = like(e, o);
+        all += is_like || !failed_again(o);
+        if (!is_like)
             continue;
         if (l.n && (l.n + 1) * 100 / all < share)
             break;
@@ -169,16 +192,20 @@ static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
 {
     bool seeks = rule_has(e->means, WORDS_SEEKS) || rule_has(e->names, NAME_SEEKS),
          little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT);
-    /* A command is no question, but one to a database is. */
-    return rule_has(e->names, rule_has(e->means, WORDS_SHELL) ? NAME_QUERY : NAME_PROSE) && (seeks || !little) &&
-           is_paraphrase(list, n, little || !seeks);
+    /* A command is no question, but one to a database is, where it finds nothing. */
+    bool shell = rule_has(e->means, WORDS_SHELL);
+    bool asks = shell ? seeks && rule_has(e->names, NAME_QUERY | NAME_COMMAND) && rule_has(e->says, WORDS_EMPTY)
+                      : rule_has(e->names, NAME_PROSE);
+    if (!asks || rule_has(e->says, WORDS_ACK) || (little && !seeks))
+        return false;
+    return is_paraphrase(list, n, little || !seeks);
 }
 
 /* "404 Not Found" of one thing after another says something of each of them; "sh: npm: not found" does not. */
 static bool is_of_each(const seen *e, bool alike)
 {
     bool echo = (e->flags & SEEN_ECHO) != 0, absent = rule_has(e->says, WORDS_ABSENT | WORDS_EMPTY);
-    if (rule_has(e->means, DARUMA_TOOL_WRITES))
+    if (rule_has(e->means, DARUMA_TOOL_WRITES | WORDS_MOVES | WORDS_INPUT) && !rule_has(e->means, WORDS_WEAK))
         return false;
     if (!alike)
         return echo && (absent || !rule_has(e->says, WORDS_REFUSED | WORDS_RETRY));
@@ -217,13 +244,14 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         return false; /* a look that ends with a status and says nothing else found nothing: that is an answer */
     likes l = gather(s, fails_alike, 40, STALL_WINDOW);
     uint32_t again = 0, plain = 0;
-    bool same = true;
+    bool same = true, tools = false;
     for (uint32_t i = 0; i < l.n; i++) {
         again += l.list[i]->call == e->call;
         plain += l.list[i]->plain == e->plain;
         same &= l.list[i]->result == e->result;
+        tools |= l.list[i]->tool != e->tool;
     }
-    uint32_t n = l.n, needed = same ? 5 : 6;
+    uint32_t n = l.n, needed = same && !tools ? 5 : 6;
     if (rule_has(e->says, WORDS_RETRY)) /* other calls are no retries, but what is down may come up */
         needed = 7;
     if (n < needed || l.calls < 3)
@@ -287,11 +315,13 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     const seen *e = window_at(s, 0);
     unsigned acts = rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* a helper that is asked does nothing yet */
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | acts;
-    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || rule_has(e->means, WORDS_RANDOM | WORDS_ASKS | WORDS_INPUT))
+    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says ||
+        rule_has(e->means, WORDS_RANDOM | WORDS_ASKS | WORDS_INPUT))
         return false;
     bool silent = rule_has(e->says, WORDS_EMPTY | WORDS_ACK),
          little = silent || rule_has(e->says, WORDS_SHORT | WORDS_FEW),
-         looks = rule_has(e->means, DARUMA_TOOL_READS) || !e->means, moves = rule_has(e->means, WORDS_MOVES);
+         looks = rule_has(e->means, DARUMA_TOOL_READS) || !e->means,
+         moves = rule_has(e->means, WORDS_MOVES) || rule_has(e->says, WORDS_ALIVE | WORDS_ACK);
     if (rule_has(e->means, effects | WORDS_CHANGES) || (rule_has(e->means, WORDS_SHELL) && !looks && silent))
         return false; /* what did as it should says nothing */
     likes l = gather(s, answers_alike, 50, LIST_MAX);
@@ -321,10 +351,12 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
  * nothing was refused, it asks somebody: what looks, waits or presses a key may hear little new for long. */
 static bool may_hear_little(const seen *e, bool refused)
 {
-    enum { WORDS_OF_A_QUESTION = 8 };
     unsigned moving = DARUMA_TOOL_WRITES | WORDS_ASKS | WORDS_INPUT | WORDS_RANDOM | WORDS_SHELL;
-    bool asks = !rule_has(e->means, moving) && e->arg_words >= WORDS_OF_A_QUESTION;
-    return (e->flags & SEEN_LITTLE) && (refused || asks);
+    enum { WORDS_OF_A_QUESTION = 8 };
+    if (!(e->flags & SEEN_LITTLE) || refused)
+        return (e->flags & SEEN_LITTLE) != 0;
+    return !rule_has(e->says, WORDS_EMPTY | WORDS_ABSENT | WORDS_ACK) && !rule_has(e->means, moving) &&
+           e->arg_words >= WORDS_OF_A_QUESTION;
 }
 
 /* Each answer of a tool begins alike and tells hardly anything that was not told before: the edit is refused in
@@ -386,6 +418,9 @@ static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
     uint32_t at = 0, n = 0, first = e->step;
     if (!rule_has(e->means, WORDS_ONCE) || rule_has(e->means, WORDS_WEAK | WORDS_RANDOM) || (e->flags & SEEN_FAILED))
         return false;
+    if (!rule_has(e->says, WORDS_ACK) && !(e->flags & SEEN_ECHO) &&
+        !rule_has(e->names, NAME_PROSE)) /* what is new each time, was worth the call; but not to say it once more */
+        return false;
     while ((o = next_call(s, &at, false)) && o->call == e->call && o->masked == e->masked) {
         first = o->step;
         n++;
@@ -421,7 +456,10 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
 /* Did the run fail as that one did, to the last number that is no time? */
 static bool failed_so(const seen *e, const seen *o)
 {
-    return rule_has(e->flags, SEEN_FAILED) ? e->plain == o->plain : e->red == o->red && e->masked == o->masked;
+    if (!rule_has(e->flags, SEEN_FAILED))
+        return e->red == o->red && e->masked == o->masked;
+    return rule_has(o->flags, SEEN_FAILED) &&
+           (e->plain == o->plain || (e->red && e->red == o->red && e->result == o->result));
 }
 
 /* Edit, test, edit, test, and each time the test says the very same of what fails: the edits do not reach it. Of a run
@@ -432,7 +470,8 @@ static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
     const seen *e = window_at(s, 0), *o, *oldest = e;
     bool failed = (e->flags & SEEN_FAILED) != 0;
     uint32_t at = 1, n = 1, hard = e->hard;
-    if ((!failed && !e->red) || rule_has(e->says, WORDS_RETRY))
+    if ((!failed && !e->red) || rule_has(e->says, WORDS_RETRY) ||
+        rule_has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_PAUSES))
         return false;
     while ((o = next_call(s, &at, false))) {
         if (o->call != e->call)
@@ -462,7 +501,39 @@ static bool is_stale(const daruma_stall *s, daruma_verdict *v)
                  UINT64_C(0x69646c6521));
 }
 
+/* One failure ten times, whatever was done between. After a change it counts where no number in it moved. */
+static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { TIMES = 10 };
+    const seen *e = window_at(s, 0), *o;
+    uint32_t at = 0, n = 0, first = e->step;
+    while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
+        if (same_pair(o, e) && (o->epoch == e->epoch || o->plain == e->plain)) {
+            first = o->step;
+            n++;
+        }
+    return n >= TIMES && n >= e->patience && speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
+}
+
+/* Commands that do nothing, in ever new words: "true", "echo ok", "echo alive". Not when one is told for the first time
+ * what does not stand in it: then something else speaks. Headings before work are many. */
+static bool is_idle(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { TIMES = 12, TIMES_SILENT = 6 };
+    const seen *o;
+    uint32_t at = 0, n = 0, silent = 0, first = 0;
+    while ((o = next_call(s, &at, false)) && rule_has(o->means, WORDS_IDLE) && !rule_has(o->flags, SEEN_FAILED) &&
+           nothing_new(o->words, o->args)) {
+        silent += silent == n && !same_count(o->words);
+        first = o->step;
+        n++;
+    }
+    return (n >= TIMES || silent >= TIMES_SILENT) &&
+           speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), first, UINT64_C(0x69646c6521));
+}
+
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
 {
-    return !(window_at(s, 0)->flags & SEEN_NOTE) && (is_stubborn(s, v) || is_stale(s, v));
+    return !(window_at(s, 0)->flags & SEEN_NOTE) &&
+           (is_idle(s, v) || is_stubborn(s, v) || is_stale(s, v) || is_hopeless(s, v));
 }

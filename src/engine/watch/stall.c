@@ -90,10 +90,18 @@ static unsigned name_means(const daruma_stall *s, daruma_str name, uint64_t tool
 /* Does nothing but wait: sleep(60), {"action":"wait"}. It stands between calls as time does. */
 static bool is_pause(unsigned means, const same_call *c)
 {
-    bool word = c->objects == 1 && c->action.n &&
+    bool word = c->objects == 1 && c->action.n && str_findch(c->action, ' ') == STR_NONE &&
                 (str_istarts(c->action, S("wait")) || (words_of_action(c->action) & WORDS_PAUSES));
     bool waits = word || ((means & DARUMA_TOOL_WAITS) && !c->objects && (c->names & (NAME_LIMIT | NAME_WAIT)));
     return ((means & WORDS_PAUSES) || waits) && !(means & WORDS_SHELL);
+}
+
+/* A pause that was asked for wrongly is none. */
+static bool is_misused(const daruma_step *step)
+{
+    bool failed = daruma_step_failed(step);
+    unsigned says = step->result.n ? words_of_result(step->result, step->args, failed) : 0;
+    return (says & WORDS_MISUSED) || (failed && (says & WORDS_REFUSED));
 }
 
 /* ---- what came of it ---------------------------------------------------------------------------- */
@@ -146,7 +154,7 @@ static bool is_in_vain(const seen *e, const daruma_step *step)
     enum { LONGEST = 200 };
     if (!(e->means & (DARUMA_TOOL_WRITES | WORDS_CHANGES)) || step->result.n > LONGEST)
         return false;
-    return (words_of_result(step->result, false) & WORDS_SAME) != 0;
+    return (words_of_result(step->result, step->args, false) & WORDS_SAME) != 0;
 }
 
 /* Does it say but a word or two? That may be all there is to hear. */
@@ -181,7 +189,7 @@ static int change_of(const seen *e, const relation *r, const daruma_step *step)
 static void say_words(seen *e, const daruma_step *step, const seen *twin)
 {
     bool read = twin && twin->says; /* what was said the same way is not read again */
-    e->says = read ? twin->says : words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
+    e->says = read ? twin->says : words_of_result(step->result, step->args, (e->flags & SEEN_FAILED) != 0);
     e->patience = (uint8_t)patience_of(e);
 }
 
@@ -217,10 +225,11 @@ static bool is_told_again(const daruma_stall *s, const seen *e, const relation *
 /* Who goes back to a place once looks it up; who sees little else than what was seen goes in circles. */
 static void weigh_news(daruma_stall *s, seen *e, const relation *r, int change)
 {
-    if ((!r->told && !r->known) || change == 2) {
+    bool old = (e->flags & SEEN_OLD) && !change && !r->moved; /* what moves is no window of a file that stands */
+    if ((!r->told && !r->known && !old) || change == 2) {
         s->stale = 0;
-    } else if (is_told_again(s, e, r)) {
-        e->flags |= times_before(s, e) >= 2 ? SEEN_STALE : 0;
+    } else if (old || is_told_again(s, e, r)) {
+        e->flags |= old || times_before(s, e) >= 2 ? SEEN_STALE : 0;
         s->stale_at = s->stale ? s->stale_at : e->step;
         s->stale++;
     } else if (change && s->stale && says_little(e)) {
@@ -381,6 +390,9 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         .means = means,
         .names = c->names,
         .flags = (uint16_t)((failed ? SEEN_FAILED : 0) | (step->lost ? SEEN_LOST : 0) | (r.echoes ? SEEN_ECHO : 0))};
+    if (!failed && (means & DARUMA_TOOL_READS) && c->file && window_alike(s, s->file_tags, c->file) &&
+        lines_told(without_envelope(str_trim(step->result)), &s->told))
+        ret->flags |= SEEN_OLD;
     memcpy(ret->args, c->words, sizeof ret->args);
     memcpy(ret->words, r.words, sizeof ret->words);
     bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
@@ -389,7 +401,12 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         ret->flags |= SEEN_RUN;
         runs = false;
     }
-    if (!failed && ((means & WORDS_RANDOM) || runs))
+    /* What is sought may be found in another order; elsewhere the order is the answer: a queue, a board, a log. */
+    bool finds = (means & DARUMA_TOOL_READS) && (means & WORDS_FINDS) && !(means & (WORDS_MOVES | WORDS_RANDOM)) &&
+                 !(runs && r.varies);
+    if (!failed && finds)
+        ret->result = r.list;
+    else if (!failed && ((means & WORDS_RANDOM) || runs))
         ret->result = r.plain; /* here what changes by itself may be the answer */
 }
 
@@ -422,6 +439,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
     s->call_tags[at] = (uint16_t)e->call;
     s->result_tags[at] = (uint16_t)e->result;
     s->opens_tags[at] = (uint16_t)e->opens;
+    s->file_tags[at] = (uint16_t)e->file;
     s->notes = e->flags & SEEN_NOTE ? s->notes | bit : s->notes & ~bit;
     if (!(e->flags & SEEN_NOTE))
         count_laps(s, again);
@@ -515,7 +533,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
     if (means & DARUMA_TOOL_COMPACTS)
         return see_compaction(s);
-    if (is_pause(means, &c) && !daruma_step_failed(step)) {
+    if (is_pause(means, &c) && !is_misused(step)) {
         s->epoch++; /* the world goes on meanwhile */
         s->pauses++;
         s->stale = 0;

@@ -314,7 +314,7 @@ toolfail toolfail_judge(const daruma_step *step, const daruma_watch_policy *w, d
 {
     toolfail t = w->rows ? by_profile(step, w, a) : by_daruma(step, w, a);
     t.f.suggestion = toolfail_advice(w, t.f.kind, t.f.retryable);
-    t.f.unmade = !step->lost && (words_of_result(step->result, true) & WORDS_UNMADE);
+    t.f.unmade = !step->lost && (words_of_result(step->result, step->args, true) & WORDS_UNMADE);
     t.reads = daruma_result_hash(step->result, false);
     return t;
 }

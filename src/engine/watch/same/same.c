@@ -59,14 +59,21 @@ static members names_of(daruma_str object)
     return m;
 }
 
-static bool is_left_out(unsigned name, unsigned all, size_t n, daruma_str v)
+/* "reason": only ever why, even where a call says nothing else; a thought may be all there is. */
+static bool is_why(daruma_str key)
+{
+    static const daruma_str whys[] = {LIT("reason"), LIT("rationale"), LIT("justification"), LIT("why")};
+    return STR_ANY(str_ieq, key, whys);
+}
+
+static bool is_left_out(daruma_str key, unsigned name, unsigned all, size_t n, daruma_str v)
 {
     daruma_str plain = json_is_string(v) ? string_inside(v) : v;
     if (json_is_null(v) || (name & NAME_NONCE))
         return n > 1 || json_is_null(v);
     if ((name & NAME_TIME) && text_is_moment(plain))
         return n > 1;
-    if ((name & NAME_REASON) && json_is_string(v) && n > 1)
+    if ((name & NAME_REASON) && json_is_string(v) && (n > 1 || is_why(key)))
         return true;
     return (name & NAME_TITLE) && (all & NAME_COMMAND) && json_is_string(v);
 }
@@ -164,7 +171,7 @@ static pair hash_object(same_call *c, daruma_str object, int depth)
     bool table = m.n > MEMBERS_NAMED_MAX;
     for (json_iter it = json_open(object); json_next(&it, &key, &v); i++) {
         unsigned name = table ? 0 : i < MEMBERS_KEPT ? m.first[i] : words_of_name(key);
-        if (is_left_out(name, m.all, m.n, v) || (depth == 0 && noise_is_arg(c->known, key)))
+        if (is_left_out(key, name, m.all, m.n, v) || (depth == 0 && noise_is_arg(c->known, key)))
             continue;
         if (table)
             c->objects += depth == 0;

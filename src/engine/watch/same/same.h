@@ -32,6 +32,7 @@ typedef struct same_call {
 
 typedef struct same_result {
     uint64_t result;      /* identity without what is volatile, never 0 */
+    uint64_t list;        /* ... whatever the order of its lines, where they are those of a list */
     uint64_t plain;       /* ... with it */
     uint64_t masked;      /* ... without any number, nor words of the arguments */
     uint64_t opens;       /* its first line, or as much of it as says what it is about, byte for byte */

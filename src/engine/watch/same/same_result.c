@@ -29,6 +29,9 @@ typedef struct scan {
     bool named;            /* `before` names what comes now: "pid=", "\"pid\":" */
     uint64_t stays;        /* what always counts of this line; of a failure in any order */
     uint64_t lines;        /* the same of the lines before, in their order */
+    uint64_t sum;          /* ... in any order: not every program sorts what it finds */
+    uint64_t line;         /* the line before */
+    bool drawn;            /* a line is as its neighbour: a picture, no list */
     uint64_t noise;        /* what never does */
     uint64_t masked;       /* as `stays`, without any number, nor words of the arguments */
     uint64_t words[SAME_BAG];
@@ -277,7 +280,10 @@ static void end_line(scan *x)
     if (x->failed)
         return;
     uint64_t line = end(x->stays ^ take_signs(x));
+    x->drawn |= line == x->line;
     x->lines = mix(x->lines, line);
+    x->sum += line;
+    x->line = line;
     x->stays = SAME_K1;
 }
 
@@ -385,9 +391,11 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     keep(&x, 0, 0);
     /* What is left when the volatile is gone must still be an answer: else the volatile was it. */
     bool enough = failed || x.tells >= (json ? 1 : SAME_TOLD_MIN);
-    uint64_t result_is = end(mix(x.stays, x.lines)), plain = end(mix(result_is, x.noise));
+    uint64_t result_is = end(mix(x.stays, x.lines)), plain = end(mix(result_is, x.noise)),
+             list = x.drawn ? result_is : end(mix(x.stays, x.sum));
     bool all = x.left_out && !enough;
     same_result r = {.result = all ? plain : result_is,
+                     .list = all ? plain : list,
                      .plain = plain,
                      .masked = end(x.masked),
                      .echoes = x.echoes,

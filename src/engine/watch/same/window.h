@@ -14,6 +14,7 @@ enum seen_flag {
     SEEN_LOST = 1 << 3,    /* its result was lost */
     SEEN_MOVED = 1 << 4,   /* the same call gave another result before */
     SEEN_ECHO = 1 << 5,    /* words of its arguments stand in its result */
+    SEEN_OLD = 1 << 6,     /* its lines were told before, side by side, by looks at a file */
     SEEN_RUN = 1 << 9,     /* a program that only looks wrote it, and what changes by itself is left out */
     SEEN_LITTLE = 1 << 11, /* it is long, and hardly a word of it was not told before */
     SEEN_STALE = 1 << 10,  /* it told at length what it had told before, and nothing had surely changed */
@@ -64,8 +65,8 @@ struct daruma_stall {
     uint64_t about;            /* of the circle that was spoken of last */
     uint32_t spoke;            /* step of it, 0 none */
     /* calls, at their number modulo STALL_WINDOW; what they are looked for by stands apart, close together */
-    uint16_t byte_tags[STALL_WINDOW], call_tags[STALL_WINDOW], result_tags[STALL_WINDOW],
-        opens_tags[STALL_WINDOW];        /* low bits of `bytes`, `call`, `result`, `opens` */
+    uint16_t byte_tags[STALL_WINDOW], call_tags[STALL_WINDOW], result_tags[STALL_WINDOW], opens_tags[STALL_WINDOW],
+        file_tags[STALL_WINDOW];         /* low bits of `bytes`, `call`, `result`, `opens`, `file` */
     uint8_t laps[DARUMA_PERIOD_MAX + 1]; /* so many of the newest are each as the one that many calls before */
     uint32_t notes;                      /* bits of those that are notes */
     noise noise;                         /* what was found to be noise in results */

@@ -19,6 +19,7 @@ enum words_call {
     WORDS_ONCE = 1 << 21,    /* sends, pays, makes: who means it once does it once */
     WORDS_KEYS = 1 << 22,    /* keys and what is typed: input, whatever verb stands before it */
     WORDS_SEEKS = 1 << 23,   /* looks for what words say; their order makes no difference */
+    WORDS_FINDS = 1 << 24,   /* what it finds comes in whatever order */
     WORDS_IDLE = 1 << 25,    /* a command whose answer stands in it: "true", "echo ok" */
 };
 
@@ -38,6 +39,7 @@ enum words_result {
     WORDS_STANDS = 1 << 11,  /* with ALIVE: it is said of how one thing stands, not in passing */
     WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often */
     WORDS_FEW = 1 << 13,     /* at most six words, short ones */
+    WORDS_MISUSED = 1 << 15, /* with REFUSED: it complains of the arguments */
     WORDS_SAME = 1 << 17,    /* nothing was changed */
     WORDS_UNMADE = 1 << 20,  /* no connection was made: it had no effect */
     WORDS_PLEA = 1 << 21,    /* with REFUSED: the call is to be mended first */
@@ -51,8 +53,9 @@ unsigned words_of_action(daruma_str value);
 unsigned words_of_command(daruma_str command);
 /* WAITS when a program in any language lets time pass: "time.sleep(2)", "setTimeout(done, 500)". */
 unsigned words_of_code(daruma_str code);
-/* Bits of words_result. Looks at the beginning and the end. */
-unsigned words_of_result(daruma_str result, bool failed);
+/* Bits of words_result. Looks at the beginning and the end. What is quoted from `args` of the call says of nothing that
+ * it may pass by itself. */
+unsigned words_of_result(daruma_str result, daruma_str args, bool failed);
 
 /* What the name of an argument, or of a member of a result, is about. Spelt in any way. */
 enum words_name {

@@ -54,6 +54,12 @@ static bool is_code(daruma_str word)
     return str_ieq(word, S("code"));
 }
 
+static bool runs_code(daruma_str word)
+{
+    return str_ieq(word, S("run")) || str_istarts(word, S("exec")) || str_istarts(word, S("interpret")) ||
+           str_istarts(word, S("eval"));
+}
+
 static unsigned words_in(daruma_str name)
 {
     unsigned have = 0, weak = 0, verbs = 0;
@@ -62,7 +68,7 @@ static unsigned words_in(daruma_str name)
     for (int i = 0; i < NAME_WORDS_MAX && next_word(&name, &word); i++) {
         unsigned means = words_find(ROWS(tool_rows), word);
         code |= (means & WORDS_SHELL) && is_code(word);
-        runs |= (means & WORDS_SHELL) && !is_code(word);
+        runs |= (means & WORDS_SHELL) ? !is_code(word) : runs_code(word);
         verbs |= means & CLASS;
         have = add_word(have, means, &weak);
     }
@@ -133,6 +139,12 @@ static bool looks_by(daruma_str word)
     return STR_ANY(str_eq, str_sub(word, 0, str_findch(word, ':')), rows);
 }
 
+/* Between a program and what it does: "npm run test", "gh pr view". */
+static bool leads_on(daruma_str word)
+{
+    return str_eq(word, S("run")) || str_eq(word, S("compose")) || str_eq(word, S("pr")) || str_eq(word, S("issue"));
+}
+
 /* The words of a row stand at the beginning of `part`; the longest row counts. */
 static unsigned row_of(daruma_str part)
 {
@@ -160,6 +172,8 @@ static unsigned row_of(daruma_str part)
     rest = part;
     part_word(&rest);
     daruma_str what = part_word(&rest);
+    if (leads_on(what))
+        what = part_word(&rest);
     return looks_by(what) ? DARUMA_TOOL_READS : 0;
 }
 
@@ -221,6 +235,15 @@ static unsigned options_mean(daruma_str part, daruma_str program)
     return got;
 }
 
+/* "echo $?", "echo %PATH%", "echo (date)", "echo *.py", "echo !VAR!": what it prints does not stand in it. */
+static bool is_expanded(daruma_str part)
+{
+    for (size_t i = 0; i < part.n; i++)
+        if (memchr("$`%(<*?[~{", part.p[i], 10) || (part.p[i] == '!' && i + 1 < part.n && ch_word(part.p[i + 1])))
+            return true;
+    return false;
+}
+
 static unsigned part_means(daruma_str part)
 {
     daruma_str from = str_trim(part), rest = from, word = part_word(&rest);
@@ -239,6 +262,8 @@ static unsigned part_means(daruma_str part)
     if (!word.n || word.p[0] == '#' || str_eq(word, S("done")) || str_eq(word, S("fi")))
         return loop ? DARUMA_TOOL_WAITS : 0;
     unsigned got = row_of(from);
+    if ((got & WORDS_IDLE) && is_expanded(part))
+        got &= ~(unsigned)WORDS_IDLE;
     unsigned options = options_mean(from, word);
     if (options & WORDS_CHANGES)
         got &= ~(unsigned)(DARUMA_TOOL_READS | WORDS_IDLE);
@@ -294,20 +319,33 @@ static daruma_str next_part(daruma_str s, size_t *i)
     return part;
 }
 
+/* "#general", "#c0ffee" and "#mine 3" begin no comment, and "\r" is the key that ends a line. */
+static bool begins_comment(daruma_str s)
+{
+    daruma_str text = str_trim(s);
+    return s.n <= COMMAND_BYTES_MAX && text.n && text.p[0] == '#' && !(text.n > 1 && ch_word(text.p[1])) &&
+           str_findch(text, '\r') == STR_NONE && str_find(text, S("\\r")) == STR_NONE;
+}
+
 unsigned words_of_command(daruma_str command)
 {
     unsigned got = 0, idle = WORDS_IDLE;
-    bool reads = false, unknown = false;
+    bool reads = false, unknown = false, comment = begins_comment(command);
     command = str_sub(command, 0, COMMAND_BYTES_MAX);
     for (size_t i = 0; i <= command.n;) {
         daruma_str words = next_part(command, &i);
         unsigned part = part_means(words);
         if (idle && !(part & WORDS_IDLE) && str_trim(words).n && !str_starts(words, S("cd "))) /* "cd src && true" */
             idle = 0;
+        comment &= !str_trim(words).n;
         reads |= (part & DARUMA_TOOL_READS) != 0;
         unknown |= (part & WORDS_WEAK) != 0;
         got |= part & ~(unsigned)(DARUMA_TOOL_READS | WORDS_WEAK);
     }
+    if (comment) /* it does nothing, as "true" does, but who writes it may wait */
+        return WORDS_IDLE;
+    if (str_find(command, S("--sort")) != STR_NONE) /* the order was asked for */
+        got &= ~(unsigned)WORDS_FINDS;
     got = (got & ~(unsigned)WORDS_IDLE) | (got & idle);
     if (unknown && !(got & WORDS_CHANGES))
         return got | WORDS_WEAK;

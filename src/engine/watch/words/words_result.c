@@ -129,6 +129,17 @@ static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
     return means;
 }
 
+/* "if systemd is running", "when the job is active": nobody says that it is. */
+static bool is_supposed(const text_words *w, size_t i)
+{
+    static const daruma_str words[] = {LIT("if"),   LIT("unless"), LIT("whether"), LIT("when"),
+                                       LIT("once"), LIT("until"),  LIT("while")};
+    bool supposed = false;
+    for (size_t back = 2; back <= i && back <= 5; back++)
+        supposed |= STR_ANY(str_ieq, w->at[i - back], words);
+    return supposed;
+}
+
 /* "status: X", {"state":"X"}: the word before names how a thing stands. */
 static bool is_state(const text_words *w, size_t i)
 {
@@ -152,7 +163,7 @@ static bool is_doing(const text_words *w, size_t i)
     if (w->at[i].n <= 4 || !str_ends(w->at[i], S("ing")) || STR_ANY(str_ieq, w->at[i], bad))
         return false;
     if (i && STR_ANY(str_ieq, w->at[i - 1], before))
-        return w->n <= STATE_WORDS_MAX; /* a long text has such words anywhere */
+        return w->n <= STATE_WORDS_MAX && !is_supposed(w, i); /* a long text has such words anywhere */
     return i == 0 ? w->n <= 2 : is_state(w, i) && !is_outcome(w, i);
 }
 
@@ -178,14 +189,36 @@ static bool names_many(const text_words *w)
     return names == VALUES;
 }
 
-/* {"status":"X"} in a short text: how one thing stands, told in a word that nobody knows. 100 is the end, 200 a code of
- * HTTP. */
+/* A value that has another name than how it stands, and all that comes late. */
+static bool is_in_passing(const text_words *w, size_t i)
+{
+    bool named = i && is_name(w, i - 1);
+    return (named || i >= EMPTY_AT_MAX) && !is_state(w, i);
+}
+
+/* An id or a number, or nothing: it says which thing it is, or how far, and no more of it. */
+static bool says_which(daruma_str word)
+{
+    static const daruma_str nothing[] = {LIT("null"), LIT("true"), LIT("false")};
+    for (size_t i = 0; i < word.n; i++)
+        if (ch_digit(word.p[i]))
+            return true;
+    return STR_ANY(str_eq, word, nothing);
+}
+
+/* {"status":"X"} in a short text: how one thing stands, told in a word that nobody knows. Beside it stands at most
+ * which thing it is: {"name":"Bo","state":"CA"} is a record. 100 is the end, 200 a code of HTTP. */
 static bool is_stated(const text_words *w, size_t i)
 {
     enum { OF_HUNDRED = 2 }; /* digits */
     if (w->n > BEGINS_WORDS_MAX || !is_state(w, i) || is_outcome(w, i) || !is_name(w, i - 1))
         return false;
-    return !(ch_digit(w->at[i].p[0]) && w->at[i].n > OF_HUNDRED);
+    if (ch_digit(w->at[i].p[0]) && w->at[i].n > OF_HUNDRED)
+        return false;
+    for (size_t k = 0; k < w->n; k++)
+        if (k != i - 1 && is_name(w, k) && !is_name(w, k + 1) && !says_which(w->at[k + 1]))
+            return false;
+    return true;
 }
 
 /* With ALIVE, of a word that is_doing(): "Job 7 is reindexing" and no more tells how one thing stands, "Ann is living
@@ -218,6 +251,15 @@ static bool is_done(const text_words *w, size_t i, daruma_str text)
     return !another;
 }
 
+/* A number is one of HTTP at the beginning of a text, or behind a word that says so. */
+static bool is_status(const text_words *w, size_t i)
+{
+    static const daruma_str before[] = {LIT("http"),       LIT("status"),   LIT("code"), LIT("error"),
+                                        LIT("statuscode"), LIT("returned"), LIT("got")};
+    return i <= 2 || STR_ANY(str_ieq, w->at[i - 1], before) ||
+           (w->at[i - 1].n == 1 && i > 2 && str_ieq(w->at[i - 2], S("1"))); /* HTTP/1.1 503 */
+}
+
 /* "status: running", "still running", "pending": not "the running shoes of ...". */
 static bool stands(const text_words *w, size_t i, daruma_str text)
 {
@@ -241,7 +283,7 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
         return true;
     if (str_ieq(w->at[i], S("still")) || str_ieq(w->at[i], S("not")))
         return w->n <= 8 && !(i + 1 < w->n && ch_digit(w->at[i + 1].p[0])); /* "still 5" counts */
-    return i && STR_ANY(str_ieq, w->at[i - 1], before) ? true : is_state(w, i);
+    return i && STR_ANY(str_ieq, w->at[i - 1], before) ? !is_supposed(w, i) : is_state(w, i);
 }
 
 /* {"done":false}: it is not at its end. {"error":null}: there is none. */
@@ -300,9 +342,27 @@ static daruma_str unwrapped(daruma_str result)
     return json_is_string(text) ? str_trim(str_sub(text, 1, text.n - 2)) : result;
 }
 
-unsigned words_of_result(daruma_str result, bool failed)
+/* Do the words that begin at `i` stand in the arguments as well, and not as the name of one? */
+static bool is_quoted(daruma_str args, const text_words *w, size_t i, size_t used)
+{
+    char line[2 * WORDS_ROW_BYTES];
+    daruma_str last = w->at[i + used - 1], words = {w->at[i].p, (size_t)(last.p + last.n - w->at[i].p)};
+    if (words.n > sizeof line)
+        return false;
+    words = (daruma_str){line, words_lower(words, line)};
+    for (size_t at; (at = str_ifind(args, words)) != STR_NONE;) {
+        char before = at ? args.p[at - 1] : ' ';
+        args = str_from(args, at + words.n);
+        if (!ch_word(before) && !(args.n && ch_word(args.p[0])) && !str_starts(args, S("\":")))
+            return true;
+    }
+    return false;
+}
+
+unsigned words_of_result(daruma_str result, daruma_str args, bool failed)
 {
     text_words w = {.n = 0};
+    bool plain = false; /* OVER or ABSENT is said of the state, or early and of no value that has a name */
     unsigned got = WORDS_HEARD, head = 0, alive = 0; /* `alive`: said by more than "no new output" */
     result = unwrapped(str_trim(result));
     if (says_nothing(result))
@@ -314,7 +374,11 @@ unsigned words_of_result(daruma_str result, bool failed)
         split(str_from(result, result.n - TAIL_BYTES), &w);
     for (size_t i = 0, used; i < w.n; i += used) {
         unsigned means = phrase_at(&w, i, &used);
+        if ((means & WORDS_RETRY) && is_quoted(args, &w, i, used))
+            means &= ~(unsigned)(WORDS_RETRY | WORDS_LIMITED);
         means = denied(&w, i + used, means);
+        if (ch_digit(w.at[i].p[0]) && !is_status(&w, i))
+            means &= WORDS_EMPTY;
         if ((means & WORDS_ALIVE) && stands(&w, i, result))
             means |= WORDS_STANDS;
         if (!means && !failed && is_doing(&w, i))
@@ -326,11 +390,14 @@ unsigned words_of_result(daruma_str result, bool failed)
         if (!str_ieq(w.at[i], S("no")))
             alive |= means;
         got |= means;
+        plain |= (means & (WORDS_OVER | WORDS_ABSENT)) && !is_in_passing(&w, i);
         if (i < EMPTY_AT_MAX)
             head |= means;
     }
     if (failed && !(alive & WORDS_ALIVE))
         got &= ~(unsigned)(WORDS_ALIVE | WORDS_STANDS);
+    if (!failed && !(head & WORDS_MISUSED))
+        got &= ~(unsigned)WORDS_MISUSED;
     if (w.n > ACK_WORDS_MAX || failed)
         got &= ~(unsigned)WORDS_ACK;
     if (w.n > EMPTY_WORDS_MAX || !(head & WORDS_EMPTY))
@@ -341,7 +408,7 @@ unsigned words_of_result(daruma_str result, bool failed)
         got |= WORDS_FEW;
     if (result.n <= (w.n <= 1 ? FEW_BYTES_MAX : SHORT_BYTES_MAX))
         got |= WORDS_SHORT;
-    if (!failed && (got & (WORDS_OVER | WORDS_ABSENT)) && names_many(&w))
+    if (!failed && !plain && (got & (WORDS_OVER | WORDS_ABSENT)) && names_many(&w))
         got &= ~(unsigned)(WORDS_OVER | WORDS_ABSENT);
     return got;
 }
