@@ -236,6 +236,33 @@ static const stall_case stall_loops_real[] = {
 };
 
 static const stall_case stall_work_real[] = {
+    /* laude-institute/terminal-bench-leaderboard
+       results/terminal-bench-core@0.1.1/20250825_swe-agent-mini_claude-4-sonnet/2025-08-13__19-44-27/tmux-advanced-workflow/tmux-advanced-workflow.1-of-1.2025-08-13__19-44-27/sessions/agent.log
+     */
+    {"commands to a terminal, each of which has nothing to say", 0,
+     "bash {\"command\": \"tmux new-session -d -s workflow\"} => <returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux split-window -h -t workflow\"} => <returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux split-window -v -t workflow\"} => <returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux split-window -h -t workflow:0.1\"} => "
+     "<returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux send-keys -t workflow:0.0 'python /app/project/src/monitor.py' Enter\"} => "
+     "<returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux send-keys -t workflow:0.1 'python /app/project/src/process_data.py "
+     "/app/project/data/input.csv /app/project/data/output.csv' Enter\"} => "
+     "<returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux send-keys -t workflow:0.2 'vim /app/project/src/process_data.py' Enter\"} => "
+     "<returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux send-keys -t workflow:0.2 ':13' Enter\"} => "
+     "<returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux send-keys -t workflow:0.2 'f=' 'i' '.strip()' Escape\"} => "
+     "<returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux send-keys -t workflow:0.2 ':wq' Enter\"} => "
+     "<returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux send-keys -t workflow:0.1 'python /app/project/src/process_data.py "
+     "/app/project/data/input.csv /app/project/data/output.csv' Enter\"} => "
+     "<returncode>0</returncode>\\n<output>\\n</output>\n"
+     "bash {\"command\": \"tmux send-keys -t workflow:0.1 'less /app/project/data/output.csv' Enter\"} => "
+     "<returncode>0</returncode>\\n<output>\\n</output>"},
     {"words are looked for that stand nowhere, and a shell says how it ended", 0,
      "! 8* shell_command {\"command\":\"grep -rn {w} src\"} => Exit code: 1\\nWall time: {i}.8 seconds\\nOutput:"},
     {"each file is reviewed for each thing, and all is well", 0,

@@ -85,6 +85,8 @@ static const stall_case stall_loops_vain[] = {
      "! read_range {\"file\":\"src/main.java\",\"from\":40} => No such file or directory: src/main.java\n"
      "! list_calls {\"file\":\"src/main.java\"} => no calls in it\n"
      "! read_range {\"file\":\"src/main.java\",\"from\":33} => No such file or directory: src/main.java"},
+    {"one failure, and scripts of ever other names between", 20,
+     "14*(\nbash ./try.sh {i} => tried\n! bash make => a.c:3: error: x\n)"},
 };
 
 static const stall_case stall_work_vain[] = {
@@ -293,5 +295,19 @@ static const stall_case stall_work_vain[] = {
     {"a model is tuned, and says how far off it is", 0,
      "9*(\nedit_file {\"path\":\"m.py\",\"old\":\"lr={i}\",\"new\":\"lr={n}\"} => edited\nbash python m.py => epoch "
      "3\\nerror: 0.35\n)"},
+    {"pauses that are cut short while a job goes on", 0,
+     "4*(\nget_job {\"id\":77} => {\"job\":\"77\",\"state\":\"RUNNING\"}\n"
+     "! wait {\"seconds\":60} => wait interrupted after 10 s: message arrived\n)\n"
+     "get_job {\"id\":77} => {\"job\":\"77\",\"state\":\"DONE\"}"},
+    {"the third repair of a shell is the right one", 0,
+     "! bash npm install => npm ERR! ERESOLVE unable to resolve dependency tree\nbash source .env =>\n"
+     "! bash npm install => npm ERR! ERESOLVE unable to resolve dependency tree\nbash export PATH=/opt/bin:$PATH =>\n"
+     "! bash npm install => npm ERR! ERESOLVE unable to resolve dependency tree\nbash kill 4123 =>\n"
+     "bash npm install => ok"},
+    {"workers of one kind, each with its number", 0,
+     "5* create_worker {\"type\":\"gpu\",\"size\":\"l\"} => {\"id\":{n},\"state\":\"starting\"}"},
+    {"chapters are written, and the checks of another run are asked for between", 0,
+     "8*(\nwrite_file {\"path\":\"{w}.md\",\"content\":\"on {w}\"} => written\n"
+     "ci_status {\"run\":5} => 1 failed, 7 passed, 12 running\n)"},
 };
 #endif

@@ -163,6 +163,10 @@ static void failures_are_told_from_answers(void **state)
     assert_false(
         kit_steps("? 4* read {} => {\"content\":[{\"type\":\"text\",\"text\":\"Error: no x\"}],\"isError\":false}")
             .last.failing);
+    assert_true(
+        kit_steps("? 4* bash make => <returncode>2</returncode>\\n<output>\\nmake: stop\\n</output>").last.failing);
+    assert_false(
+        kit_steps("? 4* bash ls => <returncode>0</returncode>\\n<output>\\na.c and b.c\\n</output>").last.failing);
     assert_false(kit_steps("? 4* check {} => Invalid rows: 3 of 812 in all").last.failing);
     assert_false(kit_steps("? 4* check {} => Invalid rows: amber, basalt and cedar").last.failing);
     assert_false(kit_steps("? 4* get_job {} => Job failed: the disk was full").last.failing);

@@ -27,10 +27,10 @@ static uint64_t about_lap(const daruma_stall *s)
 /* "Code sent", and nothing in the list yet: what was set going may take a while to be seen. */
 static bool may_arrive(const seen *e, const seen *before)
 {
-    if (!before || (before->flags & SEEN_FAILED) || !(before->flags & SEEN_NEW) || (e->flags & SEEN_FAILED))
+    if (!before || (before->flags & SEEN_FAILED) || (e->flags & SEEN_FAILED))
         return false;
-    return rule_has(before->means, DARUMA_TOOL_ACTS) && !rule_has(before->means, WORDS_INPUT) &&
-           rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->says, WORDS_ABSENT);
+    return rule_has(before->means, DARUMA_TOOL_ACTS) && rule_has(e->means, DARUMA_TOOL_READS) &&
+           rule_has(e->says, WORDS_EMPTY);
 }
 
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v)

@@ -1,5 +1,6 @@
 /* same_lines.c - a result without what is around it: what a shell writes above what the program wrote, and what a
  * harness writes below the answer. */
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/read/chars.h"
@@ -52,9 +53,31 @@ static daruma_str without_header(daruma_str text)
     return str_trim(str_from(text, at + 8));
 }
 
+/* "<returncode>0</returncode><output>...</output>": what stands in the last element, where the ones before it tell
+ * how a command ended and no more. */
+static daruma_str without_elements(daruma_str text)
+{
+    enum { LONGEST = 80 };
+    char open[LONGEST];
+    daruma_buf b = buf_over(open, sizeof open);
+    size_t close = text.n;
+    if (!text.n || text.p[0] != '<' || text.p[text.n - 1] != '>')
+        return text;
+    while (close > 0 && text.p[close - 1] != '/')
+        close--;
+    daruma_str head = str_sub(text, 0, LONGEST);
+    BUF_LIT(&b, "<");
+    buf_put(&b, str_from(text, close));
+    size_t at = close > 1 && !b.full ? str_find(head, buf_str(&b)) : STR_NONE;
+    head = str_sub(head, 0, at);
+    if (at == STR_NONE || at + b.n > close - 2 || !(str_ihas(head, S("exit")) || str_ihas(head, S("returncode"))))
+        return text;
+    return str_trim(str_sub(text, at + b.n, close - 2 - at - b.n));
+}
+
 daruma_str without_envelope(daruma_str text)
 {
-    return without_footer(without_header(text));
+    return without_footer(without_header(without_elements(text)));
 }
 
 static uint64_t turned(uint64_t h, unsigned bits)

@@ -22,7 +22,7 @@ static const char *const begins[] = {
 // clang-format off
 static const char *const exits[] = {
     "exit code", "exit status", "exited with code", "exited with status", "returned non-zero exit status",
-    "exited with error code", "(exit", "[exit",
+    "exited with error code", "(exit", "[exit", "<returncode>", "<exit_code>",
 };
 // clang-format on
 
@@ -38,7 +38,7 @@ static bool ends_so(daruma_str rest)
 /* The exit code that stands in a line; its words are cut from `*before` to `*behind`. */
 static int exit_at(daruma_str line, size_t *before, size_t *behind)
 {
-    if (str_ifind(line, S("exit")) == STR_NONE)
+    if (str_ifind(line, S("exit")) == STR_NONE && str_ifind(line, S("returncode")) == STR_NONE)
         return 0;
     for (size_t i = 0; i < COUNT(exits); i++) {
         size_t at = str_ifind(line, str_of(exits[i])), from = at + strlen(exits[i]);
@@ -267,8 +267,9 @@ void facts_plain(facts *f, daruma_str text)
     f->plain = true;
     text = without_tags(text, &f->failed);
     daruma_str first = first_line(text), last = facts_last_line(text);
-    bool shown = first.n && (first.p[0] == '[' || first.p[0] == '(' || str_istarts(first, S("exit")) ||
-                             str_istarts(first, S("command")) || str_istarts(first, S("process")));
+    bool shown =
+        first.n && (first.p[0] == '[' || first.p[0] == '(' || first.p[0] == '<' || str_istarts(first, S("exit")) ||
+                    str_istarts(first, S("command")) || str_istarts(first, S("process")));
     int code = shown || first.n == text.n ? exit_in(first) : 0;
     if (!code && last.n <= TOOL_COMPLAINT_BYTES_MAX)
         code = exit_in(last);
