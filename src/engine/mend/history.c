@@ -213,16 +213,6 @@ void history_drop_id(convo *c, convo_message *m)
     m->edited = c->edited = true;
 }
 
-void history_tell(mend_report *r, uint32_t n, const char *one, const char *many)
-{
-    if (!n)
-        return;
-    size_t at = strlen(r->what);
-    daruma_buf b = buf_over(r->what + at, sizeof r->what - at - 1);
-    buf_printf(&b, "%s%u %s", at ? "; " : "", n, n == 1 ? one : many);
-    r->what[b.full ? at : at + b.n] = 0;
-}
-
 void history_tell_model(convo *c, daruma_str text)
 {
     size_t at = history_before(c, c->nmessages);

@@ -45,6 +45,4 @@ void history_drop_id(convo *c, convo_message *m);
 /* Neighbours of one role become one message; a sealed one is parted from the one before by a word of the user instead.
  * Returns how often. Nothing on a flat wire. */
 uint32_t history_merge(convo *c);
-/* Appends to the line for people: "2 tool calls got a neutral result". `n` 0 says nothing. */
-void history_tell(mend_report *r, uint32_t n, const char *one, const char *many);
 #endif

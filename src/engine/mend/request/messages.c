@@ -42,7 +42,7 @@ static void mend_hollow(mending *x, size_t i, size_t before, size_t next)
     bool between = before != STR_NONE && c->messages[before].role == CONVO_ASSISTANT &&
                    (next >= c->nmessages || c->messages[next].role == CONVO_ASSISTANT);
     bool first = before == STR_NONE || c->messages[before].role == CONVO_SYSTEM;
-    x->empty++;
+    x->n[MENDED_EMPTY]++;
     if (m->role != CONVO_USER || !(between || first)) {
         convo_drop_message(c, m);
         return;
@@ -68,7 +68,7 @@ static void mend_empty_result(mending *x, convo_message *m, convo_part *p, bool 
             if (!p->parts[i].dropped && p->parts[i].kind == PART_TEXT && blank(x->c, &p->parts[i]))
                 convo_drop_part(x->c, m, &p->parts[i]);
     }
-    x->empty += nothing || gone;
+    x->n[MENDED_EMPTY] += nothing || gone;
 }
 
 static void mend_empty(mending *x)
@@ -95,7 +95,7 @@ static void mend_empty(mending *x)
                 continue;
             p->dropped = true; /* the message goes below, if it has to */
             m->edited = c->edited = true;
-            x->empty += others > 0 || m->apart;
+            x->n[MENDED_EMPTY] += others > 0 || m->apart;
         }
         if (!m->apart && hollow(c, m) && m->role != CONVO_SYSTEM && m->role != CONVO_TOOL)
             mend_hollow(x, i, before, next);
@@ -117,7 +117,7 @@ static void mend_first(mending *x)
     if (i < c->nmessages && c->messages[i].role != CONVO_ASSISTANT)
         return;
     history_say(c, i, i < c->nmessages ? S(SAY_BEGIN) : S(HISTORY_GO_ON));
-    x->order++;
+    x->n[MENDED_ORDER]++;
 }
 
 /* A last message of the model becomes a part of the history like any other. */
@@ -129,7 +129,7 @@ static void mend_last(mending *x)
         bool said = false;
         if (m->role != CONVO_ASSISTANT || history_calls(m))
             return;
-        x->order++;
+        x->n[MENDED_ORDER]++;
         for (size_t j = 0; j < m->nparts; j++)
             said |= !m->parts[j].dropped && m->parts[j].kind != PART_THINKING &&
                     (m->parts[j].kind != PART_TEXT || !blank(c, &m->parts[j]));
@@ -158,7 +158,7 @@ static void mend_trailing(mending *x)
         cut.n--;
     if (cut.n == text.n)
         return;
-    x->order++;
+    x->n[MENDED_ORDER]++;
     if (cut.n)
         convo_set_text(c, m, &m->parts[j - 1], cut);
     else
@@ -176,7 +176,7 @@ static void say_in(mending *x, convo_message *to, convo_message *from)
             convo_set_text(c, to, p, convo_text(c, &from->parts[j]));
     }
     convo_drop_message(c, from);
-    x->roles++;
+    x->n[MENDED_ROLES]++;
 }
 
 /* "developer" is called system where nobody knows it. */
@@ -189,7 +189,7 @@ static void mend_developer(mending *x)
             continue;
         convo_set_wire_role(c, m, S("system"));
         m->edited = c->edited = true;
-        x->roles++;
+        x->n[MENDED_ROLES]++;
     }
 }
 
@@ -215,7 +215,7 @@ static void no_system(mending *x, convo_message *m, bool begun)
     }
     m->wire_role = NULL;
     m->edited = x->c->edited = true;
-    x->roles++;
+    x->n[MENDED_ROLES]++;
 }
 
 /* System messages that are not taken at all, or behind the first, of which those at the beginning become a part. */
@@ -251,7 +251,7 @@ static void mend_role_names(mending *x)
             continue;
         m->wire_role = NULL;
         m->edited = c->edited = true;
-        x->roles++;
+        x->n[MENDED_ROLES]++;
     }
 }
 
@@ -266,7 +266,7 @@ static void mend_silence(mending *x)
             c->messages[next].role != CONVO_USER)
             continue;
         history_insert_later(c, &said, next, CONVO_ASSISTANT, S(HISTORY_NOTHING));
-        x->order++;
+        x->n[MENDED_ORDER]++;
     }
     history_insert(c, &said);
 }
@@ -278,8 +278,10 @@ static bool is_chat(const convo *c)
 
 static uint32_t done(const mending *x)
 {
-    return x->empty + x->merged + x->order + x->thinking + x->media + x->blocks + x->ids + x->names + x->arguments +
-           x->roles + x->flat + x->items + x->pieces + x->thoughts;
+    uint32_t n = 0;
+    for (size_t i = 0; i < MENDED_KINDS; i++)
+        n += x->n[i];
+    return n;
 }
 
 /* ---- content that is not there ---- */
@@ -301,7 +303,7 @@ static void put_content(mending *x, daruma_str text)
         if (!p)
             continue;
         convo_set_text(c, m, p, text);
-        x->flat++;
+        x->n[MENDED_FLAT]++;
     }
 }
 
@@ -321,7 +323,7 @@ static void say_json(mending *x)
     if (x->c->set.format != FORMAT_JSON)
         return;
     mend_say_first(x->c, S(SAY_JSON));
-    x->order++;
+    x->n[MENDED_ORDER]++;
 }
 
 /* ---- all of it ---- */
@@ -360,7 +362,7 @@ void mending_named(mending *x)
             x->did |= x->wrong & known[i].bits;
     }
     if (x->wrong & WRONG_THINKING)
-        x->thinking += mend_drop_thinking(x->c, true).messages_mended;
+        x->n[MENDED_THINKING] += mend_drop_thinking(x->c, true).messages_mended;
     if (x->wrong & WRONG_ID)
         mending_ids(x, MEND_NAME_BYTES_MAX, true);
     if (!done(x) && x->at.part != STR_NONE)
@@ -381,8 +383,8 @@ static void mend_wire(mending *x)
     if (!wire(c, WIRE_FLAT) || x->named)
         mend_empty(x);
     if (x->wrong & WRONG_TURNS || wire(c, WIRE_ALTERNATE))
-        x->merged += history_merge(c);
-    if (x->merged)
+        x->n[MENDED_MERGED] += history_merge(c);
+    if (x->n[MENDED_MERGED])
         x->did |= x->wrong & WRONG_TURNS;
     if (x->wrong & WRONG_FIRST || wire(c, WIRE_USER_FIRST))
         mend_first(x);
@@ -393,31 +395,20 @@ static void mend_wire(mending *x)
 mend_report mend_arguments(convo *c)
 {
     mending x = {.c = c, .at = WRONG_ANYWHERE};
-    mend_report r = {0};
     mending_arguments(&x);
-    r.messages_mended = x.arguments;
-    history_tell(&r, x.arguments, "tool call got readable arguments", "tool calls got readable arguments");
-    return r;
+    return mending_told(&x);
 }
 
 mend_report mending_told(const mending *x)
 {
+    static const char *const words[][2] = {
+#define X(name, one, many) {one, many},
+        MENDED_MAP(X)
+#undef X
+    };
     mend_report r = {.messages_mended = done(x), .halves_dropped = x->halves};
-    history_tell(&r, x->empty, "empty message or text was mended", "empty messages or texts were mended");
-    history_tell(&r, x->merged, "message was joined with its neighbour", "messages were joined with their neighbours");
-    history_tell(&r, x->order, "message was put right at the beginning or end", "messages were put right at the ends");
-    history_tell(&r, x->thinking, "piece of thinking was left out", "pieces of thinking were left out");
-    history_tell(&r, x->thoughts, "answer got thinking in the place of what was lost",
-                 "answers got thinking in the place of what was lost");
-    history_tell(&r, x->media, "file or image was left out", "files or images were left out");
-    history_tell(&r, x->blocks, "unknown piece of content was left out", "unknown pieces of content were left out");
-    history_tell(&r, x->ids, "tool call got another id", "tool calls got other ids");
-    history_tell(&r, x->names, "name was changed", "names were changed");
-    history_tell(&r, x->arguments, "tool call got readable arguments", "tool calls got readable arguments");
-    history_tell(&r, x->roles, "message got another role", "messages got other roles");
-    history_tell(&r, x->flat, "message became plain text", "messages became plain text");
-    history_tell(&r, x->pieces, "text got the type of its role", "texts got the type of their role");
-    history_tell(&r, x->items, "item was sent without its id", "items were sent without their ids");
+    for (size_t i = 0; i < MENDED_KINDS; i++)
+        mend_count(&r, x->n[i], words[i][0], words[i][1]);
     return r;
 }
 

@@ -34,11 +34,11 @@ void mending_media(mending *x)
                     history_text(c, m, &p->parts[k], S(SAY_MEDIA));
                     p->edited = true;
                     p->ready = false;
-                    x->media++;
+                    x->n[MENDED_MEDIA]++;
                 }
             if (p->kind == PART_MEDIA) {
                 history_text(c, m, p, S(SAY_MEDIA));
-                x->media++;
+                x->n[MENDED_MEDIA]++;
             }
         }
     }
@@ -78,7 +78,7 @@ void mending_blocks(mending *x)
                     history_text(c, m, &p->parts[k], S(SAY_BLOCK));
                     p->edited = true;
                     p->ready = false;
-                    x->blocks++;
+                    x->n[MENDED_BLOCKS]++;
                 }
             if (p->dropped || p->kind == PART_CALL || p->kind == PART_RESULT || p->kind == PART_TEXT)
                 continue;
@@ -88,7 +88,7 @@ void mending_blocks(mending *x)
                 convo_drop_part(c, m, p);
             else
                 history_text(c, m, p, S(SAY_BLOCK));
-            x->blocks++;
+            x->n[MENDED_BLOCKS]++;
         }
     }
 }
@@ -111,7 +111,7 @@ static void flatten(mending *x, convo_message *m)
             continue;
         if (p->kind == PART_RESULT) {
             convo_set_text(c, m, p, convo_text(c, p));
-            x->flat++;
+            x->n[MENDED_FLAT]++;
             continue;
         }
         if (n++)
@@ -126,7 +126,7 @@ static void flatten(mending *x, convo_message *m)
         return;
     history_text(c, m, &m->parts[at], buf_done(&b));
     m->raw = (daruma_str){0};
-    x->flat++;
+    x->n[MENDED_FLAT]++;
 }
 
 void mending_list(mending *x)
@@ -201,7 +201,7 @@ void mending_ids(mending *x, size_t longest, bool pattern)
                 continue;
             p->id = id_for(c, p->id, longest);
             p->edited = c->messages[i].edited = c->edited = true;
-            x->ids += p->kind == PART_CALL;
+            x->n[MENDED_IDS] += p->kind == PART_CALL;
         }
 }
 
@@ -225,7 +225,7 @@ void mending_nine(mending *x)
             c->full |= b.full;
             p->id = str_sub(buf_done(&b), HEX64 - NINE, HEX64);
             p->edited = c->messages[i].edited = c->edited = true;
-            x->ids += p->kind == PART_CALL;
+            x->n[MENDED_IDS] += p->kind == PART_CALL;
         }
 }
 
@@ -254,15 +254,15 @@ void mending_names(mending *x)
                 continue;
             p->name = name_for(c, p->name);
             p->edited = c->messages[i].edited = c->edited = true;
-            x->names += call;
+            x->n[MENDED_NAMES] += call;
         }
-    if (x->names || x->at.message == STR_NONE || str_find(x->f->message, S("tool")) != STR_NONE)
+    if (x->n[MENDED_NAMES] || x->at.message == STR_NONE || str_find(x->f->message, S("tool")) != STR_NONE)
         return;
     convo_message *m = &c->messages[x->at.message]; /* a name of who speaks: it can go */
     if (m->raw.n && json_get(m->raw, S("name")).n) {
         m->raw = (daruma_str){0};
         m->edited = c->edited = true;
-        x->names++;
+        x->n[MENDED_NAMES]++;
     }
 }
 
@@ -296,7 +296,7 @@ void mending_arguments(mending *x)
                 fixed = buf_str(&b);
             }
             convo_set_text(c, m, p, fixed);
-            x->arguments++;
+            x->n[MENDED_ARGUMENTS]++;
         }
 }
 
@@ -317,7 +317,7 @@ void mending_pieces(mending *x)
             convo_text(c, p);
             p->raw = (daruma_str){0};
             p->edited = m->edited = c->edited = true;
-            x->pieces++;
+            x->n[MENDED_PIECES]++;
         }
 }
 
@@ -334,7 +334,7 @@ void mending_items(mending *x)
         bool here = id.n ? json_is_string(own) && json_raw_eq(str_sub(own, 1, own.n - 2), id) : x->at.message == i;
         if (!here || !history_on(m) || !m->nparts)
             continue;
-        x->items++;
+        x->n[MENDED_ITEMS]++;
         history_drop_id(c, m);
     }
 }

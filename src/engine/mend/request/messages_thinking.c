@@ -149,21 +149,21 @@ bool mend_half_thinking(convo *c, bool signs, mend_report *rep)
     bool checked = on_wire(c, WIRE_FLAT) || ((is_anthropic(c) || is_chat(c)) && (signs || signs_thinking(c)));
     uint32_t n = checked ? drop_halves(c) : 0;
     rep->messages_mended += n;
-    history_tell(rep, n, "message goes without thinking that broke off before its signature",
-                 "messages go without thinking that broke off before its signature");
+    mend_count(rep, n, "message goes without thinking that broke off before its signature",
+               "messages go without thinking that broke off before its signature");
     return n > 0;
 }
 
 mend_report mend_drop_thinking(convo *c, bool all)
 {
     mend_report r = {.messages_mended = drop_thinking(c, all ? c->nmessages : convo_loop_begin(c), false)};
-    history_tell(&r, r.messages_mended, "message goes without its thinking", "messages go without their thinking");
+    mend_count(&r, r.messages_mended, "message goes without its thinking", "messages go without their thinking");
     return r;
 }
 
 void mending_thinking_off(mending *x)
 {
-    x->thinking += thinking_off(x->c);
+    x->n[MENDED_THINKING] += thinking_off(x->c);
 }
 
 /* Calls from elsewhere in the loop in progress say that they have no signature. */
@@ -179,7 +179,7 @@ void mending_sign_calls(mending *x)
             if (!p->signature.n) {
                 p->signature = S(NO_SIGNATURE);
                 p->sealed = p->edited = m->edited = c->edited = true;
-                x->thinking++;
+                x->n[MENDED_THINKING]++;
             }
             break; /* the first of parallel calls carries it */
         }
@@ -201,7 +201,7 @@ void mending_put_thinking(mending *x)
         if (!p)
             continue;
         convo_set_text(c, m, p, S(NO_THINKING));
-        x->thoughts++;
+        x->n[MENDED_THOUGHTS]++;
     }
 }
 
@@ -210,7 +210,7 @@ static void drop_all_thinking(mending *x)
 {
     convo *c = x->c;
     mend_report r = mend_drop_thinking(c, true);
-    x->thinking += r.messages_mended;
+    x->n[MENDED_THINKING] += r.messages_mended;
     if (!r.messages_mended)
         return;
     if (on_wire(c, WIRE_NO_IDS))
@@ -223,7 +223,7 @@ bool mend_strange_thinking(convo *c)
 {
     mending x = {.c = c, .at = WRONG_ANYWHERE};
     drop_all_thinking(&x);
-    return x.thinking > 0;
+    return x.n[MENDED_THINKING] > 0;
 }
 
 /* What lacks its signature goes first, then thinking of turns that are over; that of the loop in progress only when it
@@ -237,7 +237,7 @@ void mending_seal(mending *x)
     x->halves += n;
     if (!n && !inside)
         n = mend_drop_thinking(c, false).messages_mended;
-    x->thinking += n;
+    x->n[MENDED_THINKING] += n;
     if (!n)
         drop_all_thinking(x);
 }

@@ -63,6 +63,30 @@ daruma_str wrong_quoted(daruma_str text, size_t n);
 
 /* ---- one run of mend_messages ---- */
 
+/* What is counted, and how it is told, in this order. */
+#define MENDED_MAP(X)                                                                                                  \
+    X(EMPTY, "empty message or text was mended", "empty messages or texts were mended")                                \
+    X(MERGED, "message was joined with its neighbour", "messages were joined with their neighbours")                   \
+    X(ORDER, "message was put right at the beginning or end", "messages were put right at the ends")                   \
+    X(THINKING, "piece of thinking was left out", "pieces of thinking were left out")                                  \
+    X(THOUGHTS, "answer got thinking in the place of what was lost",                                                   \
+      "answers got thinking in the place of what was lost")                                                            \
+    X(MEDIA, "file or image was left out", "files or images were left out")                                            \
+    X(BLOCKS, "unknown piece of content was left out", "unknown pieces of content were left out")                      \
+    X(IDS, "tool call got another id", "tool calls got other ids")                                                     \
+    X(NAMES, "name was changed", "names were changed")                                                                 \
+    X(ARGUMENTS, "tool call got readable arguments", "tool calls got readable arguments")                              \
+    X(ROLES, "message got another role", "messages got other roles")                                                   \
+    X(FLAT, "message became plain text", "messages became plain text")                                                 \
+    X(PIECES, "text got the type of its role", "texts got the type of their role")                                     \
+    X(ITEMS, "item was sent without its id", "items were sent without their ids")
+enum {
+#define X(name, one, many) MENDED_##name,
+    MENDED_MAP(X)
+#undef X
+        MENDED_KINDS
+};
+
 typedef struct mending {
     convo *c;
     const daruma_failure *f; /* NULL: what is surely wrong */
@@ -70,8 +94,8 @@ typedef struct mending {
     uint32_t wrong;
     bool named;   /* the provider says that it is so, not only the wire */
     uint32_t did; /* of `wrong`: something was done about it */
-    uint32_t empty, merged, order, thinking, media, blocks, ids, names, arguments, roles, flat, items, pieces, thoughts;
-    uint32_t halves; /* of `thinking`: a signature was refused, and what had none was left out */
+    uint32_t n[MENDED_KINDS];
+    uint32_t halves; /* of MENDED_THINKING: a signature was refused, and what had none was left out */
 } mending;
 
 /* messages.c */

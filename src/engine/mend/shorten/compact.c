@@ -451,7 +451,6 @@ static bool put_before(convo *c, size_t at, daruma_str text)
 
 bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
 {
-    mend_report rep = {0};
     daruma_str said = str_trim(summary);
     if (!said.n || cut.to <= cut.from || cut.to >= c->nmessages)
         return false;
@@ -461,7 +460,7 @@ bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
         c->full = true;
         return false;
     }
-    rep.tokens_before = convo_tokens(c);
+    int64_t were = convo_tokens(c);
     uint32_t gone = 0;
     for (size_t i = cut.from; i < cut.to; i++)
         if (!c->messages[i].dropped && c->messages[i].role != CONVO_SYSTEM) {
@@ -472,13 +471,11 @@ bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
     bool merged = c->quirks & WIRE_ALTERNATE && before != STR_NONE && c->messages[before].role == CONVO_USER;
     bool ok = merged ? put_into(c, before, cut.to, buf_str(&b)) : put_before(c, cut.from, buf_str(&b));
     c->full |= !ok;
-    rep.tokens_after = convo_tokens(c);
-    rep.messages_mended = gone;
-    daruma_buf what = buf_over(rep.what, sizeof rep.what - 1);
-    buf_printf(&what, "summarised the %u oldest messages, from %lld to %lld tokens", (unsigned)gone,
-               (long long)rep.tokens_before, (long long)rep.tokens_after);
-    rep.what[what.n] = 0;
-    mend_merge(ret, &rep);
+    ret->tokens_before = ret->tokens_before ? ret->tokens_before : were;
+    ret->tokens_after = convo_tokens(c);
+    ret->messages_mended += gone;
+    mend_say(ret, "summarised the %u oldest messages, from %lld to %lld tokens", (unsigned)gone, (long long)were,
+             (long long)ret->tokens_after);
     return !c->full;
 }
 

@@ -149,11 +149,10 @@ bool mend_summary_put(convo *c, mend_large of, daruma_str summary, mend_summary_
     if (style == MEND_SUMMARY_PLAIN && (!smaller || is_summary(text)))
         return false;
     convo_set_text(c, m, p, put);
-    mend_report rep = {.parts_shortened = 1, .bytes_before = text.n, .bytes_after = put.n};
-    daruma_buf what = buf_over(rep.what, sizeof rep.what - 1);
-    buf_printf(&what, "%s %.*s from %zu to %zu bytes", said.n ? "summarised output of" : "cut output of",
-               of.tool.n < 60 ? (int)of.tool.n : 60, of.tool.n ? of.tool.p : "", text.n, put.n);
-    rep.what[what.n] = 0;
-    mend_merge(ret, &rep);
+    ret->parts_shortened++;
+    ret->bytes_before += text.n;
+    ret->bytes_after += put.n;
+    mend_say(ret, "%s " STR_FMT " from %zu to %zu bytes", said.n ? "summarised output of" : "cut output of",
+             STR_ARG(str_sub(of.tool, 0, 60)), text.n, put.n);
     return true;
 }

@@ -379,18 +379,15 @@ static void clamp(convo *c, int64_t cap, mend_report *ret)
         c->set.thinking_budget = -1;
     }
     convo_set_max_output(c, cap);
-    daruma_buf what = buf_over(ret->what, sizeof ret->what - 1);
     if (was >= 0)
-        buf_printf(&what, "lowered the output cap from %lld to %lld tokens", (long long)was, (long long)cap);
+        mend_say(ret, "lowered the output cap from %lld to %lld tokens", (long long)was, (long long)cap);
     else
-        buf_printf(&what, "set the output cap to %lld tokens", (long long)cap);
-    ret->what[what.n] = 0;
+        mend_say(ret, "set the output cap to %lld tokens", (long long)cap);
     ret->patches++;
 }
 
 bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_report *ret)
 {
-    mend_report rep = {0};
     int64_t cap = -1;
     if (f->kind == DARUMA_OUTPUT_LIMIT) {
         counted n = target_count(c, f);
@@ -404,8 +401,7 @@ bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_r
     } else if ((cap = mend_output_cap(c, f, window)) < 0) {
         return false;
     }
-    clamp(c, cap, &rep);
-    mend_merge(ret, &rep);
+    clamp(c, cap, ret);
     return !c->full;
 }
 
@@ -434,9 +430,6 @@ void mend_cap_beside(convo *c, mend_share room, mend_report *ret)
 {
     int64_t prompt = mul_sat(convo_tokens(c), room.scale) / 1000;
     int64_t cap = percent(room.limit, 100 - SHRINK_FREE_PERCENT) - prompt;
-    mend_report rep = {0};
-    if (room.limit < 0 || c->set.max_output <= cap || !useful(c, cap, c->set.max_output))
-        return;
-    clamp(c, cap, &rep);
-    mend_merge(ret, &rep);
+    if (room.limit >= 0 && c->set.max_output > cap && useful(c, cap, c->set.max_output))
+        clamp(c, cap, ret);
 }
