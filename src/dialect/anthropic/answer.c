@@ -159,8 +159,8 @@ void anthropic_read_event(daruma_str data, dialect_said *ret)
 static void read_block(turn *t, daruma_str block, daruma_arena *a)
 {
     enum { TYPE, TEXT, THINKING, SIGNATURE, DATA, ID, NAME, INPUT };
-    field f[] = {{.key = LIT("type")}, {.key = LIT("text")}, {.key = LIT("thinking")}, {.key = LIT("signature")},
-                 {.key = LIT("data")}, {.key = LIT("id")},   {.key = LIT("name")},     {.key = LIT("input")}};
+    field f[] = {FIELD("type"), FIELD("text"), FIELD("thinking"), FIELD("signature"),
+                 FIELD("data"), FIELD("id"),   FIELD("name"),     FIELD("input")};
     fields_of(block, FIELDS(f));
     daruma_str type = value_raw(f[TYPE].value);
     bool thinking = str_eq(type, S("thinking")), redacted = str_eq(type, S("redacted_thinking"));

@@ -307,7 +307,7 @@ static void read_call(gathering *g, daruma_str part, daruma_str call, daruma_str
         convo_part *p = answer_part(g->t, g->a, PART_CALL, part);
         if (!p)
             return;
-        field f[] = {{.key = LIT("id")}, {.key = LIT("name")}, {.key = LIT("args")}};
+        field f[] = {FIELD("id"), FIELD("name"), FIELD("args")};
         fields_of(call, FIELDS(f));
         p->id = json_text(f[0].value, g->a);
         p->name = json_text(f[1].value, g->a);

@@ -232,6 +232,50 @@ void splice_close(splice *s)
     buf_putc(s->out, s->close);
 }
 
+static bool put_change(const change *x, const convo *c, const void *of, daruma_str old, daruma_buf *out)
+{
+    if (x->put)
+        return x->put(c, of, old, out);
+    put_same(out, old, x->text);
+    return true;
+}
+
+size_t put_changed(daruma_buf *out, daruma_str object, const change *changes, size_t n, const convo *c, const void *of)
+{
+    daruma_str key, value;
+    uint32_t there = 0;
+    splice s = splice_open(out, object), before;
+    while (splice_next(&s, &key, &value)) {
+        size_t i = 0, was = out->n;
+        while (i < n && !(changes[i].at ? value.p == changes[i].at : key_is(key, changes[i].key)))
+            i++;
+        before = s;
+        if (i == n) {
+            splice_keep(&s);
+            continue;
+        }
+        there |= 1u << i;
+        splice_key(&s);
+        if (!put_change(&changes[i], c, of, value, out)) {
+            s = before;
+            out->n = was;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t was = out->n;
+        before = s;
+        if (!changes[i].add || there >> i & 1)
+            continue;
+        splice_add(&s, changes[i].key);
+        if (!put_change(&changes[i], c, of, (daruma_str){0}, out)) {
+            s = before;
+            out->n = was;
+        }
+    }
+    splice_close(&s);
+    return s.kept;
+}
+
 weave weave_open(daruma_buf *out, daruma_str list)
 {
     weave w = {.out = out, .list = json_is_array(list) ? list : (daruma_str){0}};
@@ -441,13 +485,15 @@ static bool is_object_from(const daruma_buf *out, size_t from)
     return json_is_object(text) && text.p[text.n - 1] == '}' && json_valid(text);
 }
 
-void put_arguments(const convo *c, const convo_part *p, daruma_buf *out)
+bool put_arguments(const convo *c, const void *call, daruma_str old, daruma_buf *out)
 {
+    const convo_part *p = call;
     size_t from = out->n;
+    (void)old;
     if (part_encoded(p)) {
         json_put_text(out, p->value);
         if (out->full || is_object_from(out, from))
-            return;
+            return true;
         out->n = from;
     }
     daruma_str text = str_trim(convo_part_text(c, p));
@@ -458,4 +504,60 @@ void put_arguments(const convo *c, const convo_part *p, daruma_buf *out)
     } else {
         BUF_SAY(out, "{\"arguments\":", buf_quoted(text), "}");
     }
+    return true;
+}
+
+void put_text_block(const convo *c, const convo_part *p, daruma_buf *out)
+{
+    BUF_LIT(out, "{\"type\":\"text\",\"text\":");
+    put_said(out, c, p);
+    buf_putc(out, '}');
+}
+
+void content_put(const convo *c, const content_wire *w, const convo_part *const *parts, size_t n, daruma_str old,
+                 daruma_buf *out)
+{
+    const convo_part *only = n == 1 ? parts[0] : NULL;
+    bool list = json_is_array(old);
+    if (only && only->kind == PART_TEXT && !list && !json_is_object(only->raw)) {
+        if (part_as_read(only))
+            buf_put(out, only->raw);
+        else
+            put_said(out, c, only);
+        return;
+    }
+    if (only && part_as_read(only) && only->raw.p == old.p) {
+        buf_put(out, old); /* a content of no shape we know */
+        return;
+    }
+    weave rows = weave_open(out, old);
+    for (size_t i = 0; i < n; i++) {
+        const convo_part *p = parts[i];
+        weave_next(&rows, p->raw);
+        if (!part_as_read(p))
+            w->put(c, p, out);
+        else if (json_is_string(p->raw) && !(list && lies_in(p->raw, old))) /* it was a whole content */
+            BUF_SAY(out, "{\"type\":\"text\",\"text\":", p->raw, "}");
+        else
+            buf_put(out, p->raw);
+    }
+    weave_close(&rows);
+}
+
+void content_put_result(const convo *c, const content_wire *w, const convo_part *p, daruma_buf *out)
+{
+    const convo_part **live = p->nparts ? ARENA_NEW(c->arena, const convo_part *, p->nparts) : NULL;
+    size_t n = 0;
+    out->full |= p->nparts && !live;
+    for (size_t i = 0; live && i < p->nparts; i++)
+        if (w->has(c, &p->parts[i]))
+            live[n++] = &p->parts[i];
+    if (n)
+        content_put(c, w, live, n, p->value, out);
+    else if (part_encoded(p) && !p->raw.n)
+        put_said(out, c, p);
+    else if (p->nparts || p->ready || !p->value.n)
+        put_same(out, p->value, p->nparts ? (daruma_str){0} : convo_part_text(c, p));
+    else
+        buf_put(out, p->value);
 }

@@ -222,9 +222,8 @@ bool responses_calls_function(daruma_str type, daruma_str item)
 static void read_item(turn *t, daruma_str item, daruma_arena *a)
 {
     enum { TYPE, CONTENT, SUMMARY, ENCRYPTED, CALL_ID, NAME, ARGUMENTS };
-    field f[] = {
-        {.key = LIT("type")},    {.key = LIT("content")}, {.key = LIT("summary")},  {.key = LIT("encrypted_content")},
-        {.key = LIT("call_id")}, {.key = LIT("name")},    {.key = LIT("arguments")}};
+    field f[] = {FIELD("type"),    FIELD("content"), FIELD("summary"),  FIELD("encrypted_content"),
+                 FIELD("call_id"), FIELD("name"),    FIELD("arguments")};
     fields_of(item, FIELDS(f));
     daruma_str type = value_raw(f[TYPE].value);
     part_kind kind = str_eq(type, S("message"))             ? PART_TEXT
