@@ -376,34 +376,23 @@ static bool put_output_config(const convo *c, daruma_str old, daruma_buf *out)
     return old.n > 0;
 }
 
-static void put_tools(const convo *c, daruma_buf *out)
+static void put_tool(const convo_tool *t, daruma_buf *out)
 {
-    size_t own = 0;
-    for (size_t i = 0; i < c->ntools; i++) {
-        const convo_tool *t = &c->tools[i];
-        if (t->hosted)
-            continue;
-        if (!own++) {
-            put_key(out, "tools");
-            put_open(out, '[');
-        }
-        put_open(out, '{');
-        put_text(out, "name", t->name);
-        if (t->description.n)
-            put_text(out, "description", t->description);
-        put_raw(out, "input_schema", t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"));
-        buf_putc(out, '}');
-    }
-    if (!own)
-        return;
-    buf_putc(out, ']');
+    put_text(out, "name", t->name);
+    if (t->description.n)
+        put_text(out, "description", t->description);
+    put_raw(out, "input_schema", t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"));
+}
+
+static void put_tools_and_choice(const convo *c, daruma_buf *out)
+{
     static const daruma_str words[] = {[CHOICE_UNSAID] = LIT("auto"),
                                        [CHOICE_AUTO] = LIT("auto"),
                                        [CHOICE_NONE] = LIT("none"),
                                        [CHOICE_ANY] = LIT("any"),
                                        [CHOICE_ONE] = LIT("tool")};
     const convo_settings *s = &c->set;
-    if (s->choice == CHOICE_UNSAID && s->parallel != 0)
+    if (!put_tools(c, "[", put_tool, "]", out) || (s->choice == CHOICE_UNSAID && s->parallel != 0))
         return;
     put_key(out, "tool_choice");
     put_open(out, '{');
@@ -457,7 +446,7 @@ static void anthropic_compose(const convo *c, daruma_buf *out)
     put_by(out, "system", put_system, c);
     put_key(out, "messages");
     put_messages(c, (daruma_str){0}, out);
-    put_tools(c, out);
+    put_tools_and_choice(c, out);
     put_thinking(s, max_output, out);
     put_output(c, out);
     put_raw(out, "temperature", s->temperature);

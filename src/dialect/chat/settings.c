@@ -30,7 +30,6 @@ bool chat_put_format(const convo *c, daruma_str old, daruma_buf *out)
 
 static void put_tool(const convo_tool *t, daruma_buf *out)
 {
-    put_open(out, '{');
     put_text(out, "type", S("function"));
     put_key(out, "function");
     put_open(out, '{');
@@ -40,25 +39,16 @@ static void put_tool(const convo_tool *t, daruma_buf *out)
     put_raw(out, "parameters", t->schema);
     if (t->strict)
         put_bool(out, "strict", true);
-    BUF_LIT(out, "}}");
+    buf_putc(out, '}');
 }
 
-static void put_tools(const convo *c, daruma_buf *out)
+static void put_tools_and_choice(const convo *c, daruma_buf *out)
 {
-    size_t own = 0;
-    for (size_t i = 0; i < c->ntools; i++)
-        own += !c->tools[i].hosted;
-    if (!own)
-        return;
-    put_key(out, "tools");
-    put_open(out, '[');
-    for (size_t i = 0; i < c->ntools; i++)
-        if (!c->tools[i].hosted)
-            put_tool(&c->tools[i], out);
-    buf_putc(out, ']');
     const convo_settings *s = &c->set;
     static const char *const words[] = {
         [CHOICE_AUTO] = "\"auto\"", [CHOICE_NONE] = "\"none\"", [CHOICE_ANY] = "\"required\""};
+    if (!put_tools(c, "[", put_tool, "]", out))
+        return;
     if (s->choice == CHOICE_ONE) {
         put_key(out, "tool_choice");
         BUF_LIT(out, "{\"type\":\"function\",\"function\":{");
@@ -74,7 +64,7 @@ static void put_tools(const convo *c, daruma_buf *out)
 void chat_put_settings(const convo *c, daruma_buf *out)
 {
     const convo_settings *s = &c->set;
-    put_tools(c, out);
+    put_tools_and_choice(c, out);
     bool older = str_eq(s->max_output_path, S("max_tokens"));
     put_int(out, older ? "max_tokens" : "max_completion_tokens", s->max_output);
     put_raw(out, "temperature", s->temperature);

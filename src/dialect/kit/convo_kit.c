@@ -284,24 +284,17 @@ weave weave_open(daruma_buf *out, daruma_str list)
     return w;
 }
 
-static const char *white_end(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
-        p++;
-    return p;
-}
-
 /* Do `raw` and what was written last follow each other in the list, with a comma between them or (before the first)
  * none? */
 static bool weave_follows(const weave *w, daruma_str raw)
 {
     if (!w->at || !lies_in(raw, w->list) || raw.p < w->at)
         return false;
-    const char *p = white_end(w->at, raw.p);
+    const char *p = space_end(w->at, raw.p);
     if (w->n) {
         if (p == raw.p || *p != ',')
             return false;
-        p = white_end(p + 1, raw.p);
+        p = space_end(p + 1, raw.p);
     }
     return p == raw.p;
 }
@@ -325,7 +318,7 @@ void weave_raw(weave *w, daruma_str raw)
 void weave_close(weave *w)
 {
     const char *end = w->list.n ? w->list.p + w->list.n - 1 : NULL;
-    if (w->at && white_end(w->at, end) == end)
+    if (w->at && space_end(w->at, end) == end)
         buf_put(w->out, (daruma_str){w->at, (size_t)(end - w->at)});
     buf_putc(w->out, ']');
 }
@@ -360,25 +353,14 @@ const convo_part *call_of_id(const convo *c, daruma_str id)
 
 /* ---- composing ---- */
 
-/* The comma before an element, if one is needed. */
-static void put_item(daruma_buf *out)
-{
-    char last = out->n ? out->p[out->n - 1] : '[';
-    if (last != '[' && last != '{' && last != ':')
-        buf_putc(out, ',');
-}
-
 void put_key(daruma_buf *out, const char *key)
 {
-    put_item(out);
-    buf_putc(out, '"');
-    buf_putz(out, key);
-    BUF_LIT(out, "\":");
+    buf_key(out, str_of(key));
 }
 
 void put_open(daruma_buf *out, char bracket)
 {
-    put_item(out);
+    buf_comma(out);
     buf_putc(out, bracket);
 }
 
@@ -466,6 +448,28 @@ void put_by(daruma_buf *out, const char *key, bool (*put)(const convo *c, daruma
     put_key(out, key);
     if (!put(c, (daruma_str){0}, out))
         out->n = n;
+}
+
+bool put_tools(const convo *c, const char *head, void (*put)(const convo_tool *t, daruma_buf *out), const char *tail,
+               daruma_buf *out)
+{
+    bool some = false;
+    for (size_t i = 0; i < c->ntools; i++) {
+        const convo_tool *t = &c->tools[i];
+        if (t->hosted || !t->name.n)
+            continue;
+        if (!some) {
+            put_key(out, "tools");
+            buf_putz(out, head);
+        }
+        some = true;
+        put_open(out, '{');
+        put(t, out);
+        buf_putc(out, '}');
+    }
+    if (some)
+        buf_putz(out, tail);
+    return some;
 }
 
 void put_stops(daruma_buf *out, const char *key, daruma_str stop)

@@ -137,6 +137,10 @@ void put_media_url(daruma_buf *out, const convo_part *p);
 /* ,"key": and what `put` writes of the conversation; nothing when that has no value. */
 void put_by(daruma_buf *out, const char *key, bool (*put)(const convo *c, daruma_str old, daruma_buf *out),
             const convo *c);
+/* ,"tools": and the tools that the client runs, each an object whose members `put` writes, between `head` and `tail`.
+ * False, and nothing: there are none. */
+bool put_tools(const convo *c, const char *head, void (*put)(const convo_tool *t, daruma_buf *out), const char *tail,
+               daruma_buf *out);
 /* Stop sequences as a list, also when it is only one; nothing when there are none. */
 void put_stops(daruma_buf *out, const char *key, daruma_str stop);
 /* The arguments of a call (a part) as a JSON object: other text is wrapped. Always true, for put_changed(). */

@@ -1,6 +1,7 @@
 #include "dialect/kit/turn_kit.h"
 #include "dialect/kit/convo_kit.h"
 #include "base/arena.h"
+#include "base/utf8.h"
 
 static bool has_room(turn_deltas *l)
 {
@@ -35,9 +36,7 @@ turn_delta *delta_text(turn_deltas *l, delta_kind kind, int index, daruma_str te
 
 void keep_cut(char *to, size_t cap, daruma_str s)
 {
-    size_t n = s.n < cap ? s.n : cap - 1;
-    while (n && n < s.n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
-        n--;
+    size_t n = utf8_floor(s, cap - 1);
     if (n)
         memcpy(to, s.p, n);
     to[n] = 0;

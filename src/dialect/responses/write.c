@@ -351,33 +351,23 @@ static bool put_text_config(const convo *c, daruma_str old, daruma_buf *out)
 }
 
 /* Without a word functions are strict here, and their schemas must be of a stricter kind than elsewhere. */
+static void put_tool(const convo_tool *t, daruma_buf *out)
+{
+    put_text(out, "type", S("function"));
+    put_text(out, "name", t->name);
+    if (t->description.n)
+        put_text(out, "description", t->description);
+    put_raw(out, "parameters", t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"));
+    put_bool(out, "strict", t->strict);
+}
+
 static void compose_tools(const convo *c, daruma_buf *out)
 {
     static const char *const words[] = {
         [CHOICE_AUTO] = "\"auto\"", [CHOICE_NONE] = "\"none\"", [CHOICE_ANY] = "\"required\""};
     const convo_settings *s = &c->set;
-    bool some = false;
-    for (size_t i = 0; i < c->ntools; i++) {
-        const convo_tool *t = &c->tools[i];
-        if (t->hosted || !t->name.n)
-            continue;
-        if (!some) {
-            put_key(out, "tools");
-            buf_putc(out, '[');
-            some = true;
-        }
-        put_open(out, '{');
-        put_text(out, "type", S("function"));
-        put_text(out, "name", t->name);
-        if (t->description.n)
-            put_text(out, "description", t->description);
-        put_raw(out, "parameters", t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"));
-        put_bool(out, "strict", t->strict);
-        buf_putc(out, '}');
-    }
-    if (!some)
+    if (!put_tools(c, "[", put_tool, "]", out))
         return;
-    buf_putc(out, ']');
     if (s->choice == CHOICE_ONE) {
         put_key(out, "tool_choice");
         buf_putc(out, '{');

@@ -2,7 +2,7 @@
 #include "engine/mend/remedy.h"
 #include "engine/mend/answer/answer.h"
 #include "engine/mend/pairs/pairs.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

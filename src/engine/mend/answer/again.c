@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 /* The newest message on the wire; NULL when there is none. */
 static convo_message *newest(convo *c)
@@ -48,11 +49,7 @@ static daruma_str again_told(convo *c, const turn *bad)
         daruma_str text = convo_part_text(c, p);
         size_t room = b.n < ASK_ANSWER_BYTES_MAX ? ASK_ANSWER_BYTES_MAX - b.n : 0;
         bool cut = text.n > room;
-        text = str_sub(text, 0, room);
-        while (cut && text.n && ((unsigned char)text.p[text.n - 1] & 0xc0) == 0x80)
-            text.n--;
-        if (cut && text.n && (unsigned char)text.p[text.n - 1] >= 0xc0)
-            text.n--;
+        text = str_sub(text, 0, utf8_floor(text, room));
         if (b.n && (text.n || p->kind == PART_CALL))
             BUF_LIT(&b, "\n\n");
         if (p->kind == PART_CALL) {

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "engine/mend/answer/args.h"
 #include "engine/mend/answer/repair.h"
 #include "engine/mend/value.h"
@@ -101,12 +102,7 @@ static size_t nearest(const convo *c, daruma_str name, daruma_str out[ARGS_SUGGE
 static void put_cut(daruma_buf *b, daruma_str s, size_t keep)
 {
     size_t room = b->cap > b->n + keep ? b->cap - b->n - keep : 0;
-    if (s.n > room) {
-        s.n = room;
-        while (s.n && ((unsigned char)s.p[s.n] & 0xc0) == 0x80)
-            s.n--;
-    }
-    buf_put(b, s);
+    buf_put(b, str_sub(s, 0, utf8_floor(s, room)));
 }
 
 static daruma_buf why_open(daruma_arena *a)
@@ -138,17 +134,13 @@ static void put_skeleton(daruma_buf *b, daruma_str schema, daruma_str value, dar
     daruma_str root = schema, key, s, given;
     schema = schema_follow(root, schema);
     lookup required = {.of = json_get(schema, S("required")), .a = a}, members = {.of = value, .a = a};
-    bool first = true;
     buf_putc(b, '{');
     for (json_iter it = json_open(json_get(schema, S("properties"))); json_next(&it, &key, &s) && !b->full;) {
         bool must = lookup_has(&required, key);
         given = lookup_get(&members, key);
         if (!must && !given.n)
             continue;
-        if (!first)
-            buf_putc(b, ',');
-        first = false;
-        BUF_SAY(b, "\"", str_sub(key, 0, 64), "\":");
+        buf_key(b, str_sub(key, 0, 64));
         s = schema_follow(root, s);
         daruma_str type = json_get(s, S("type")), list = json_get(s, S("enum"));
         if (given.n && schema_fits_in(root, s, given, NULL, NULL, a)) {

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "engine/mend/history.h"
 #include "engine/mend/shorten/compact.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 #include <xxhash.h>
 
 #define WRITTEN_BYTES 250 /* its first line, and names and brackets around it and the word behind it */

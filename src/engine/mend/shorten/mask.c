@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "engine/mend/shorten/shorten.h"
 #include "engine/mend/shorten/salient.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 
 #define MARK      "[daruma left out "
 #define MARK_TAIL " bytes of this tool output]\n"

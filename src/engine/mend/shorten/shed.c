@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/history.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 #include "engine/mend/shorten/shorten.h"
 
 static size_t part_bytes(const convo *c, const convo_part *p)

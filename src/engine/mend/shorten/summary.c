@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/shorten/shorten.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 
 #define MARK        "[Summary of "
 #define MARK_REST   " characters of tool output] "
