@@ -16,24 +16,15 @@ static convo_message *newest(convo *c)
     return at == STR_NONE ? NULL : &c->messages[at];
 }
 
-static void add_text(convo *c, convo_message *m, daruma_str text)
-{
-    convo_part *p = m ? convo_insert_part(c, m, m->nparts, PART_TEXT) : NULL;
-    if (p)
-        history_text(c, m, p, text);
-    else
-        c->full = true;
-}
-
 /* An answer that the client had begun for the model goes on in its message, where the wire takes that for one or wants
  * turns. Elsewhere it is a message of its own, as the client's next request would have it. */
 static void say_as_model(convo *c, daruma_str text)
 {
     convo_message *m = newest(c);
     bool joins = (c->quirks & (WIRE_PREFILL | WIRE_ALTERNATE)) && !(c->quirks & WIRE_FLAT);
-    if (!m || m->role != CONVO_ASSISTANT || !joins || history_calls(m))
+    if (!m || m->role != CONVO_ASSISTANT || !joins || history_has(m, PART_CALL))
         m = convo_insert_message(c, c->nmessages, CONVO_ASSISTANT);
-    add_text(c, m, text);
+    history_add(c, m, text);
 }
 
 /* ---- what was wrong ---- */
@@ -67,7 +58,7 @@ bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
 {
     daruma_buf b = buf_in(c->arena);
     daruma_str said = bad ? again_told(c, bad) : (daruma_str){0};
-    bool called = bad && history_calls(&bad->message);
+    bool called = bad && history_has(&bad->message, PART_CALL);
     if (said.n)
         say_as_model(c, said);
     if (called)

@@ -297,7 +297,7 @@ static void close_gaps(convo *c)
         history_merge(c);
     size_t last = history_before(c, c->nmessages);
     if (last == STR_NONE || c->messages[last].role == CONVO_ASSISTANT)
-        history_say(c, c->nmessages, S(HISTORY_GO_ON));
+        history_say(c, c->nmessages, CONVO_USER, S(HISTORY_GO_ON));
 }
 
 void mend_double_items(convo *c, const daruma_failure *f, mend_report *rep)

@@ -12,11 +12,6 @@
 #define SAY_CONTINUE  "Go on from exactly where your last message ends. Do not repeat any of it."
 #define SAY_JSON      "Answer in JSON."
 
-static bool wire(const convo *c, uint32_t quirk)
-{
-    return (c->quirks & quirk) != 0;
-}
-
 static bool blank(convo *c, convo_part *p)
 {
     return str_trim(convo_text(c, p)).n == 0;
@@ -29,8 +24,8 @@ static bool hollow(const convo *c, const convo_message *m)
 {
     size_t n = 0;
     for (size_t i = 0; i < m->nparts; i++)
-        n += !m->parts[i].dropped &&
-             (m->parts[i].kind != PART_THINKING || m->role != CONVO_ASSISTANT || wire(c, WIRE_NO_IDS | WIRE_FLAT));
+        n += !m->parts[i].dropped && (m->parts[i].kind != PART_THINKING || m->role != CONVO_ASSISTANT ||
+                                      history_wire(c, WIRE_NO_IDS | WIRE_FLAT));
     return n == 0;
 }
 
@@ -74,7 +69,7 @@ static void mend_empty_result(mending *x, convo_message *m, convo_part *p, bool 
 static void mend_empty(mending *x)
 {
     convo *c = x->c;
-    bool texts = x->named || wire(c, WIRE_NO_EMPTY);
+    bool texts = x->named || history_wire(c, WIRE_NO_EMPTY);
     size_t before = STR_NONE; /* the newest that stayed */
     for (size_t i = 0, next = 0; i < c->nmessages && !c->full; i++) {
         convo_message *m = &c->messages[i];
@@ -116,7 +111,7 @@ static void mend_first(mending *x)
         i++;
     if (i < c->nmessages && c->messages[i].role != CONVO_ASSISTANT)
         return;
-    history_say(c, i, i < c->nmessages ? S(SAY_BEGIN) : S(HISTORY_GO_ON));
+    history_say(c, i, CONVO_USER, i < c->nmessages ? S(SAY_BEGIN) : S(HISTORY_GO_ON));
     x->n[MENDED_ORDER]++;
 }
 
@@ -127,14 +122,14 @@ static void mend_last(mending *x)
     for (size_t i = c->nmessages; (i = history_before(c, i)) != STR_NONE;) {
         convo_message *m = &c->messages[i];
         bool said = false;
-        if (m->role != CONVO_ASSISTANT || history_calls(m))
+        if (m->role != CONVO_ASSISTANT || history_has(m, PART_CALL))
             return;
         x->n[MENDED_ORDER]++;
         for (size_t j = 0; j < m->nparts; j++)
             said |= !m->parts[j].dropped && m->parts[j].kind != PART_THINKING &&
                     (m->parts[j].kind != PART_TEXT || !blank(c, &m->parts[j]));
         if (said) {
-            history_say(c, c->nmessages, S(SAY_CONTINUE));
+            history_say(c, c->nmessages, CONVO_USER, S(SAY_CONTINUE));
             return;
         }
         convo_drop_message(c, m);
@@ -207,7 +202,7 @@ static void mend_prompt(mending *x)
 /* The user says it, or it belongs to the prompt that stands apart. */
 static void no_system(mending *x, convo_message *m, bool begun)
 {
-    if (!begun && wire(x->c, WIRE_SYSTEM_APART)) {
+    if (!begun && history_wire(x->c, WIRE_SYSTEM_APART)) {
         m->apart = true;
         m->raw = (daruma_str){0};
     } else {
@@ -271,11 +266,6 @@ static void mend_silence(mending *x)
     history_insert(c, &said);
 }
 
-static bool is_chat(const convo *c)
-{
-    return !wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS);
-}
-
 static uint32_t done(const mending *x)
 {
     uint32_t n = 0;
@@ -295,7 +285,8 @@ static void put_content(mending *x, daruma_str text)
         daruma_str content = json_get(m->raw, S("content"));
         bool none = !content.n || json_is_null(content) || (text.n && str_eq(content, S("\"\"")));
         size_t at = 0;
-        if (!history_on(m) || m->role != CONVO_ASSISTANT || !history_calls(m) || !none || !json_is_object(m->raw))
+        if (!history_on(m) || m->role != CONVO_ASSISTANT || !history_has(m, PART_CALL) || !none ||
+            !json_is_object(m->raw))
             continue;
         while (at < m->nparts && m->parts[at].kind == PART_THINKING)
             at++;
@@ -311,7 +302,7 @@ void mending_content(mending *x, bool alone)
 {
     uint32_t before = done(x);
     bool bare = x->wrong & WRONG_BARE && alone;
-    if (!is_chat(x->c) || (!bare && !(x->wrong & WRONG_NULL)))
+    if (!history_chat(x->c) || (!bare && !(x->wrong & WRONG_NULL)))
         return;
     put_content(x, bare ? S(HISTORY_NOTHING) : S(""));
     if (done(x) > before)
@@ -362,9 +353,9 @@ void mending_named(mending *x)
             x->did |= x->wrong & known[i].bits;
     }
     if (x->wrong & WRONG_THINKING)
-        x->n[MENDED_THINKING] += mend_drop_thinking(x->c, true).messages_mended;
+        x->n[MENDED_THINKING] += mend_drop_thinking(x->c, true);
     if (x->wrong & WRONG_ID)
-        mending_ids(x, MEND_NAME_BYTES_MAX, true);
+        mending_ids(x, MEND_NAME_BYTES_MAX, ID_PLAIN);
     if (!done(x) && x->at.part != STR_NONE)
         mending_blocks(x);
 }
@@ -373,20 +364,20 @@ void mending_named(mending *x)
 static void mend_wire(mending *x)
 {
     convo *c = x->c;
-    if (wire(c, WIRE_RESULTS_IN_USER) && !wire(c, WIRE_NO_IDS))
-        mending_ids(x, MEND_ID_BYTES_MAX, true);
-    if (wire(c, WIRE_FLAT))
-        mending_ids(x, MEND_NAME_BYTES_MAX, false);
-    if (x->wrong & WRONG_TRAILING || (wire(c, WIRE_PREFILL) && wire(c, WIRE_NO_EMPTY)))
+    if (history_wire(c, WIRE_RESULTS_IN_USER) && !history_wire(c, WIRE_NO_IDS))
+        mending_ids(x, MEND_ID_BYTES_MAX, ID_PLAIN);
+    if (history_wire(c, WIRE_FLAT))
+        mending_ids(x, MEND_NAME_BYTES_MAX, ID_SHORT);
+    if (x->wrong & WRONG_TRAILING || (history_wire(c, WIRE_PREFILL) && history_wire(c, WIRE_NO_EMPTY)))
         mend_trailing(x);
     x->named = (x->wrong & WRONG_EMPTY) != 0;
-    if (!wire(c, WIRE_FLAT) || x->named)
+    if (!history_wire(c, WIRE_FLAT) || x->named)
         mend_empty(x);
-    if (x->wrong & WRONG_TURNS || wire(c, WIRE_ALTERNATE))
+    if (x->wrong & WRONG_TURNS || history_wire(c, WIRE_ALTERNATE))
         x->n[MENDED_MERGED] += history_merge(c);
     if (x->n[MENDED_MERGED])
         x->did |= x->wrong & WRONG_TURNS;
-    if (x->wrong & WRONG_FIRST || wire(c, WIRE_USER_FIRST))
+    if (x->wrong & WRONG_FIRST || history_wire(c, WIRE_USER_FIRST))
         mend_first(x);
     if (x->wrong & WRONG_LAST)
         mend_last(x);

@@ -116,8 +116,14 @@ void mending_media(mending *x);  /* images and files that are not taken */
 void mending_blocks(mending *x); /* content of an unknown kind that is named */
 void mending_list(mending *x);   /* content becomes one string */
 void mending_texts(mending *x);  /* content of nothing but texts becomes one string */
-void mending_nine(mending *x);   /* ids of calls as Mistral takes them */
-void mending_ids(mending *x, size_t longest, bool pattern);
+/* Which ids of calls a wire takes. */
+typedef enum mending_id {
+    ID_SHORT,   /* of so many bytes at most */
+    ID_PLAIN,   /* ... which are letters, digits, _ and - */
+    ID_OF_NINE, /* Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9." */
+} mending_id;
+void mending_ids(mending *x, size_t longest, mending_id rule);
+void mending_nine(mending *x); /* ids of nine */
 void mending_names(mending *x);
 void mending_arguments(mending *x); /* that are no JSON object */
 void mending_items(mending *x);     /* items of the Responses wire that the server does not have */

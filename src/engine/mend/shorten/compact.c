@@ -19,14 +19,6 @@
 
 /* ---- where it may be cut ---- */
 
-static bool compact_has(const convo_message *m, part_kind kind)
-{
-    for (size_t i = 0; i < m->nparts; i++)
-        if (m->parts[i].kind == kind && !m->parts[i].dropped)
-            return true;
-    return false;
-}
-
 static bool is_remote(const convo_message *m)
 {
     for (size_t i = 0; i < m->nparts; i++)
@@ -46,7 +38,7 @@ static size_t live_before(const convo *c, size_t at)
 static size_t first_user(const convo *c)
 {
     for (size_t i = 0; i < c->nmessages; i++)
-        if (c->messages[i].role == CONVO_USER && !c->messages[i].dropped && !compact_has(&c->messages[i], PART_RESULT))
+        if (c->messages[i].role == CONVO_USER && !c->messages[i].dropped && !history_has(&c->messages[i], PART_RESULT))
             return i;
     return STR_NONE;
 }
@@ -68,7 +60,7 @@ static size_t newest_turn(const convo *c)
 {
     for (size_t i = c->nmessages; i--;) {
         const convo_message *m = &c->messages[i];
-        if (m->role == CONVO_USER && !m->dropped && !compact_has(m, PART_RESULT) && !is_ours(m))
+        if (m->role == CONVO_USER && !m->dropped && !history_has(m, PART_RESULT) && !is_ours(m))
             return i;
     }
     return STR_NONE;
@@ -89,7 +81,7 @@ static size_t newest_words(const convo *c)
 static bool border(const convo *c, size_t at)
 {
     const convo_message *m = &c->messages[at];
-    if (m->dropped || m->role == CONVO_TOOL || m->role == CONVO_SYSTEM || compact_has(m, PART_RESULT))
+    if (m->dropped || m->role == CONVO_TOOL || m->role == CONVO_SYSTEM || history_has(m, PART_RESULT))
         return false;
     size_t before = live_before(c, at);
     return m->role == CONVO_USER || before == STR_NONE || c->messages[before].role != CONVO_ASSISTANT;
@@ -168,7 +160,7 @@ static bool loop_bounds(const convo *c, size_t *ret_from, size_t *ret_last)
     if (c->before || newest == STR_NONE)
         return false;
     for (size_t i = newest + 1; i < c->nmessages; i++)
-        if (!c->messages[i].dropped && (compact_has(&c->messages[i], PART_THINKING) || history_sealed(&c->messages[i])))
+        if (!c->messages[i].dropped && (history_has(&c->messages[i], PART_THINKING) || history_sealed(&c->messages[i])))
             return false;
     *ret_from = newest + 1;
     for (size_t i = c->nmessages; i-- > newest + 1;)
@@ -292,16 +284,6 @@ static void piece_put(daruma_buf *b, const piece *p)
     buf_putc(b, '\n');
 }
 
-/* Results stand close behind their call. */
-static daruma_str name_of_call(const convo *c, size_t at, daruma_str id)
-{
-    for (size_t i = at, looked = 0; id.n && i-- > 0 && looked < CALL_LOOK_MESSAGES; looked++)
-        for (size_t j = 0; j < c->messages[i].nparts; j++)
-            if (c->messages[i].parts[j].kind == PART_CALL && str_eq(c->messages[i].parts[j].id, id))
-                return c->messages[i].parts[j].name;
-    return (daruma_str){0};
-}
-
 static size_t pieces(convo *c, mend_cut cut, piece *out)
 {
     size_t n = 0;
@@ -320,7 +302,7 @@ static size_t pieces(convo *c, mend_cut cut, piece *out)
                                       : m->role == CONVO_ASSISTANT ? "Assistant"
                                                                    : "User",
                                .name = media                                  ? (daruma_str){0}
-                                       : p->kind == PART_RESULT && !p->name.n ? name_of_call(c, i, p->id)
+                                       : p->kind == PART_RESULT && !p->name.n ? history_tool(c, i, p->id)
                                                                               : p->name,
                                .text = text,
                                .kept = p->kind == PART_RESULT ? mend_mask_kept(text) : (daruma_str){0},
@@ -423,30 +405,18 @@ convo_part *compact_found(const convo_message *m)
 }
 
 /* Takes turns: the summary becomes a part of the user's message before it. */
-static bool put_into(convo *c, size_t at, size_t to, daruma_str text)
+static void put_into(convo *c, size_t at, size_t to, daruma_str text)
 {
     convo_part *p = compact_found(&c->messages[at]);
     if (!p)
         p = convo_insert_part(c, &c->messages[at], c->messages[at].nparts, PART_TEXT);
-    if (!p)
-        return false;
+    if (!p) {
+        c->full = true;
+        return;
+    }
     convo_set_text(c, &c->messages[at], p, text);
-    if (c->messages[to].role != CONVO_USER)
-        return true;
-    convo_message *m = convo_insert_message(c, to, CONVO_ASSISTANT);
-    p = m ? convo_insert_part(c, m, 0, PART_TEXT) : NULL;
-    if (p)
-        convo_set_text(c, m, p, S(ACK));
-    return p != NULL;
-}
-
-static bool put_before(convo *c, size_t at, daruma_str text)
-{
-    convo_message *m = convo_insert_message(c, at, CONVO_USER);
-    convo_part *p = m ? convo_insert_part(c, m, 0, PART_TEXT) : NULL;
-    if (p)
-        convo_set_text(c, m, p, text);
-    return p != NULL;
+    if (c->messages[to].role == CONVO_USER)
+        history_say(c, to, CONVO_ASSISTANT, S(ACK));
 }
 
 bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
@@ -469,8 +439,10 @@ bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
         }
     size_t before = live_before(c, cut.from);
     bool merged = c->quirks & WIRE_ALTERNATE && before != STR_NONE && c->messages[before].role == CONVO_USER;
-    bool ok = merged ? put_into(c, before, cut.to, buf_str(&b)) : put_before(c, cut.from, buf_str(&b));
-    c->full |= !ok;
+    if (merged)
+        put_into(c, before, cut.to, buf_str(&b));
+    else
+        history_say(c, cut.from, CONVO_USER, buf_str(&b));
     ret->tokens_before = ret->tokens_before ? ret->tokens_before : were;
     ret->tokens_after = convo_tokens(c);
     ret->messages_mended += gone;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/mend/history.h"
 #include "engine/mend/shorten/shorten.h"
 #include "base/utf8.h"
 
@@ -39,19 +40,6 @@ static size_t json_chars(daruma_str text)
     return n;
 }
 
-static daruma_str tool_of(const convo *c, size_t message, const convo_part *result)
-{
-    if (result->name.n)
-        return result->name;
-    for (size_t i = message + 1, looked = 0; result->id.n && i-- && looked < CALL_LOOK_MESSAGES; looked++)
-        for (size_t j = 0; j < c->messages[i].nparts; j++) {
-            const convo_part *p = &c->messages[i].parts[j];
-            if (p->kind == PART_CALL && p->name.n && str_eq(p->id, result->id))
-                return p->name;
-        }
-    return S("unknown_tool");
-}
-
 /* The last message of the model: results behind it are new to it. */
 static size_t last_answer(const convo *c)
 {
@@ -73,8 +61,9 @@ size_t mend_large_results(convo *c, size_t over_chars, bool newest, mend_summary
             daruma_str text = convo_text(c, p);
             bool large = style == MEND_SUMMARY_PENGUIFLOW ? json_chars(text) > over_chars
                                                           : utf8_chars(text) > over_chars && !is_summary(text);
+            daruma_str tool = !large || p->name.n ? p->name : history_tool(c, i, p->id);
             if (large)
-                out[n++] = (mend_large){i, j, tool_of(c, i, p)};
+                out[n++] = (mend_large){i, j, tool.n ? tool : S("unknown_tool")};
         }
     return n;
 }

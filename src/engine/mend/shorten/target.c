@@ -196,6 +196,14 @@ static void complete(const convo *c, counted *r)
     }
 }
 
+static daruma_str in_small(daruma_str text, char room[FAILURE_TEXT_BYTES_MAX])
+{
+    daruma_str t = {room, text.n < FAILURE_TEXT_BYTES_MAX ? text.n : FAILURE_TEXT_BYTES_MAX};
+    for (size_t i = 0; i < t.n; i++)
+        room[i] = ch_lower(text.p[i]);
+    return t;
+}
+
 static counted target_count(const convo *c, const daruma_failure *f)
 {
     counted r = {-1, -1, -1, -1, false, false};
@@ -203,10 +211,7 @@ static counted target_count(const convo *c, const daruma_failure *f)
     number list[NUMBERS_MAX];
     if (!f)
         return r;
-    size_t len = f->message.n < sizeof low ? f->message.n : sizeof low;
-    for (size_t i = 0; i < len; i++)
-        low[i] = ch_lower(f->message.p[i]);
-    daruma_str t = {low, len};
+    daruma_str t = in_small(f->message, low);
     bool of_tokens =
         f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_OUTPUT_LIMIT || (f->requested > f->limit && f->limit > 0);
     if (!of_tokens)
@@ -342,10 +347,7 @@ static int64_t named_cap(const daruma_failure *f, int64_t asked)
 {
     char low[FAILURE_TEXT_BYTES_MAX];
     number list[NUMBERS_MAX];
-    size_t len = f->message.n < sizeof low ? f->message.n : sizeof low;
-    for (size_t i = 0; i < len; i++)
-        low[i] = ch_lower(f->message.p[i]);
-    daruma_str t = {low, len};
+    daruma_str t = in_small(f->message, low);
     int64_t cap = f->limit > 0 && (asked < 0 || f->limit <= asked) ? f->limit : -1;
     size_t n = find_numbers(t, list);
     for (size_t i = 0; i < n && f->limit <= 0; i++) /* the largest that is less than what was asked for */
