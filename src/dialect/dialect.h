@@ -175,8 +175,9 @@ typedef struct dialect {
     /* An error body. `message` as clients show it; `note` (may be empty) is daruma's explanation, put
      * beside it in error.daruma so that nobody's parsing of the message breaks. */
     void (*write_error)(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note);
-    /* The same as the last event(s) of a stream that has begun. `r`: what the client has of it, for dialects whose
-     * events are numbered and name their answer; NULL: nothing. */
+    daruma_str error_event; /* the same as the last event of a stream that has begun: what stands before it; or */
+    /* several of them. `r`: what the client has of the stream, where events are numbered and name their answer; NULL:
+     * nothing. */
     void (*write_stream_error)(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
                                daruma_str note, const turn_reader *r);
 
@@ -215,6 +216,10 @@ daruma_str dialect_choice_path(const dialect *d, daruma_str body);
  * ":streamGenerateContent?alt=sse"; without alt=sse it is one JSON array, to be treated as a whole answer. False, and
  * nothing written, for paths of other dialects. */
 bool dialect_path_model(daruma_str path, daruma_str *model, bool *stream);
+
+/* An error as the end of a stream that has begun; see dialect.write_stream_error. */
+void dialect_write_stream_error(const dialect *d, daruma_buf *out, const daruma_failure *f, int status,
+                                daruma_str message, daruma_str note, const turn_reader *r);
 
 /* What an event says. `ret` points into it. */
 void dialect_read_event(const dialect *d, const sse_event *e, dialect_said *ret);

@@ -24,7 +24,6 @@ static rpc_message read_object(daruma_str object, daruma_str line)
     daruma_str error = json_get(object, S("error"));
     m.raw_id = json_get(object, S("id"));
     m.method = json_get(object, S("method"));
-    m.params = json_get(object, S("params"));
     m.result = json_get(object, S("result"));
     if (json_is_string(m.method)) {
         m.kind = m.raw_id.n && !json_is_null(m.raw_id) ? RPC_REQUEST : RPC_NOTICE;

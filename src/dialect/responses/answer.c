@@ -298,19 +298,13 @@ void responses_put_text_part(daruma_buf *out, const responses_item *i)
 void responses_put_item(daruma_buf *out, const responses_item *i)
 {
     const char *status = i->done ? "completed" : "in_progress";
-    BUF_LIT(out, "{\"id\":");
-    buf_json(out, i->id);
+    BUF_SAY(out, "{\"id\":", buf_quoted(i->id));
     switch (i->kind) {
     case DELTA_CALL:
-        buf_putz(out,
-                 i->custom ? ",\"type\":\"custom_tool_call\",\"status\":" : ",\"type\":\"function_call\",\"status\":");
-        put_cstr(out, status);
-        buf_putz(out, i->custom ? ",\"input\":" : ",\"arguments\":");
-        buf_json(out, i->done && !i->custom ? arguments_text(i->text) : i->text);
-        BUF_LIT(out, ",\"call_id\":");
-        buf_json(out, i->call_id);
-        BUF_LIT(out, ",\"name\":");
-        buf_json(out, i->name);
+        BUF_SAY(out, ",\"type\":\"", i->custom ? "custom_tool_call" : "function_call", "\",\"status\":\"", status,
+                i->custom ? "\",\"input\":" : "\",\"arguments\":",
+                buf_quoted(i->done && !i->custom ? arguments_text(i->text) : i->text),
+                ",\"call_id\":", buf_quoted(i->call_id), ",\"name\":", buf_quoted(i->name));
         break;
     case DELTA_THINKING:
         BUF_LIT(out, ",\"type\":\"reasoning\",\"summary\":[");
@@ -320,18 +314,11 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
             buf_putc(out, '}');
         }
         buf_putc(out, ']');
-        if (i->signature.n) {
-            BUF_LIT(out, ",\"encrypted_content\":");
-            buf_json(out, i->signature);
-        }
+        BUF_MEMBERS(out, "encrypted_content", buf_any(i->signature));
         break;
     default:
-        BUF_LIT(out, ",\"type\":\"message\",\"status\":");
-        put_cstr(out, status);
-        if (i->phase.n) {
-            BUF_LIT(out, ",\"phase\":");
-            buf_json(out, i->phase);
-        }
+        BUF_SAY(out, ",\"type\":\"message\",\"status\":\"", status, "\"");
+        BUF_MEMBERS(out, "phase", buf_any(i->phase));
         BUF_LIT(out, ",\"role\":\"assistant\",\"content\":[");
         if (i->done)
             responses_put_text_part(out, i);
@@ -392,22 +379,15 @@ static void responses_fill(daruma_buf *out, int what, daruma_str span, const voi
 
 void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, const char *status)
 {
-    BUF_SAY(out, "{\"id\":", buf_quoted(id), ",\"object\":\"response\",\"created_at\":", created, ",\"status\":");
-    put_cstr(out, status);
-    BUF_LIT(out, ",\"background\":false,\"error\":");
+    BUF_SAY(out, "{\"id\":", buf_quoted(id), ",\"object\":\"response\",\"created_at\":", created, ",\"status\":\"",
+            status, "\",\"background\":false,\"error\":");
 }
 
 void responses_put_settings(daruma_buf *out, daruma_str model, const char *reason)
 {
-    BUF_LIT(out, ",\"incomplete_details\":");
-    if (reason) {
-        BUF_LIT(out, "{\"reason\":");
-        put_cstr(out, reason);
-        buf_putc(out, '}');
-    } else {
-        BUF_LIT(out, "null");
-    }
-    BUF_SAY(out, ",\"instructions\":null,\"max_output_tokens\":null,\"metadata\":{},\"model\":", buf_quoted(model),
+    BUF_SAY(out, ",\"incomplete_details\":", reason ? "{\"reason\":\"" : "null", reason ? reason : "",
+            reason ? "\"}" : "",
+            ",\"instructions\":null,\"max_output_tokens\":null,\"metadata\":{},\"model\":", buf_quoted(model),
             ",\"parallel_tool_calls\":true,\"previous_response_id\":null,\"reasoning\":{\"effort\":null,"
             "\"summary\":null},\"store\":false,\"temperature\":null,\"text\":{\"format\":{\"type\":\"text\"}},"
             "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":null,\"truncation\":\"disabled\",\"user\":null,"

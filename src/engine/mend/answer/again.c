@@ -90,6 +90,20 @@ bool mend_refuse_calls(convo *c, const turn *bad, daruma_str why, mend_report *r
     return !c->full;
 }
 
+/* Nothing of the history is changed for it: providers' caches keep hitting, and on the next turn it is gone by itself,
+ * since clients never saw it. */
+bool mend_notice(convo *c, daruma_str text, mend_report *rep)
+{
+    size_t last = history_before(c, c->nmessages);
+    text = str_trim(text);
+    if (!text.n || last == STR_NONE || c->messages[last].role == CONVO_ASSISTANT)
+        return false; /* the model is in the middle of its turn */
+    history_tell_model(c, text);
+    rep->messages_mended++;
+    mend_say(rep, "the model was told what it keeps doing");
+    return !c->full;
+}
+
 /* ---- where it broke off ---- */
 
 static bool is_formatted(const convo *c)

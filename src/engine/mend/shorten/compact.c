@@ -8,11 +8,11 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "engine/mend/history.h"
 #include "engine/mend/shorten/compact.h"
 #include "base/utf8.h"
-#include <xxhash.h>
 
 #define WRITTEN_BYTES 250 /* its first line, and names and brackets around it and the word behind it */
 #define ACK           "[I have read the summary.]" /* stands between two messages of the user where they must take turns */
@@ -87,49 +87,33 @@ static bool border(const convo *c, size_t at)
     return m->role == CONVO_USER || before == STR_NONE || c->messages[before].role != CONVO_ASSISTANT;
 }
 
-/* For each border whether a pair lies across it. Ids of calls go into a table with the place of their message. */
-typedef struct call_place {
-    uint64_t hash;
-    size_t at;
-} call_place;
-
-/* across[i] > 0: some result at or behind i answers a call before it. A call that is not here is what the nearest
- * reference before its result stands for, or stands before all that is here. NULL without memory. */
+/* For each border whether a pair lies across it: across[i] > 0: some result at or behind i answers a call before it. A
+ * call that is not here is what the nearest reference before its result stands for, or stands before all that is here.
+ * NULL without memory. */
 static int32_t *pairs_across(const convo *c, daruma_arena *a)
 {
-    size_t ncalls = 0, slots = 16, referred = 0;
+    size_t referred = 0;
     bool unseen = convo_unseen(c);
-    for (size_t i = 0; i < c->nmessages; i++)
-        for (size_t j = 0; j < c->messages[i].nparts; j++)
-            ncalls += c->messages[i].parts[j].kind == PART_CALL;
-    while (slots < ncalls * 2)
-        slots *= 2;
-    call_place *table = ARENA_NEW(a, call_place, slots);
+    str_map calls = {0}; /* id -> 1 + the newest message that calls so */
     int32_t *steps = ARENA_NEW(a, int32_t, c->nmessages + 2);
-    if (!table || !steps)
-        return NULL;
-    for (size_t i = 0; i < c->nmessages; i++) {
+    for (size_t i = 0; steps && i < c->nmessages; i++) {
         referred = convo_reference(&c->messages[i]) ? i : referred;
         for (size_t j = 0; !c->messages[i].dropped && j < c->messages[i].nparts; j++) {
             const convo_part *p = &c->messages[i].parts[j];
             if (p->dropped || !p->id.n || (p->kind != PART_CALL && p->kind != PART_RESULT))
                 continue;
-            /* seeded, as a str_map is, so that nobody can choose ids that stand together */
-            uint64_t hash = XXH3_64bits_withSeed(p->id.p, p->id.n, (uintptr_t)table) | 1;
-            size_t k = hash >> 16 & (slots - 1);
-            while (table[k].hash && table[k].hash != hash)
-                k = (k + 1) & (slots - 1);
-            if (p->kind == PART_CALL) {
-                table[k] = (call_place){hash, i};
-            } else if (table[k].hash ? table[k].at < i : unseen && referred < i) {
-                steps[(table[k].hash ? table[k].at : referred) + 1]++; /* cuts behind the call, */
-                steps[i + 1]--;                                        /* up to this message, split it */
+            uint64_t *at = p->kind == PART_CALL ? map_put(&calls, a, p->id) : map_get(&calls, p->id);
+            if (p->kind == PART_CALL && at) {
+                *at = i + 1;
+            } else if (at ? *at <= i : unseen && referred < i) {
+                steps[at ? *at : referred + 1]++; /* cuts behind the call, */
+                steps[i + 1]--;                   /* up to this message, split it */
             }
         }
     }
-    for (size_t i = 1; i <= c->nmessages; i++)
+    for (size_t i = 1; steps && i <= c->nmessages; i++)
         steps[i] += steps[i - 1];
-    return steps;
+    return a->full ? NULL : steps;
 }
 
 /* The range in which a cut may lie, both ends included; false when there is none. */
