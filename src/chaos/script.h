@@ -64,7 +64,7 @@ typedef struct script {
     size_t nfaults;
     expect *expects;
     size_t nexpects, expects_cap;
-    int64_t keep;                                                   /* so many requests are kept as they came */
+    int64_t keep; /* so many requests are kept as they came */
     bool says_seed, says_models, says_keys, says_faults, says_expect, says_keep; /* which parts it has */
 } script;
 

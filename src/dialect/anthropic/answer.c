@@ -281,7 +281,7 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         put_block_new(out, p);
         any = true;
     }
-    turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
+    turn_finish finish = t->finish == FINISH_STOP && answer_says(t, PART_CALL) ? FINISH_CALLS : t->finish;
     BUF_SAY(out, "],\"stop_reason\":", buf_quoted(finish_word(&anthropic_finishes, finish)),
             ",\"stop_sequence\":null,\"usage\":");
     anthropic_put_usage(out, &t->usage);

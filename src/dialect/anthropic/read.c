@@ -376,10 +376,7 @@ daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
     read_system(&c, f[B_SYSTEM].value);
     for (json_iter it = quick_open(f[B_MESSAGES].value); json_next(&it, NULL, &raw) && !c.full;)
         anthropic_read_message(&c, raw);
-    size_t i = 0, n = json_count(f[B_TOOLS].value);
-    if (json_is_array(f[B_TOOLS].value))
-        for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &raw) && !c.full;)
-            read_tool(&c, raw, i++, n);
+    read_each(&c, f[B_TOOLS].value, read_tool);
     read_settings(&c, f);
     settings_tidy(&c.set);
     if (c.full)

@@ -285,7 +285,7 @@ daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     t.message.raw = s.message.raw;
     t.usage = chat_read_usage(s.usage);
     read_message(&t, &s.message, a);
-    if (t.finish == FINISH_STOP && answer_has_calls(&t))
+    if (t.finish == FINISH_STOP && answer_says(&t, PART_CALL))
         t.finish = FINISH_CALLS;
     if (a->full)
         return DARUMA_EFULL;
@@ -358,7 +358,7 @@ static void chat_fill(daruma_buf *out, int what, daruma_str span, const void *us
     if (what == HOLE_CONTENT && json_is_array(span)) {
         put_elements(out, span, t, is_piece, put_piece);
     } else if (what == HOLE_CONTENT && (!p || p->edited || p->dropped || t->message.edited)) {
-        put_texts_of(out, t, PART_TEXT, span.p); /* text that was added stands behind the content */
+        put_texts(out, t, PART_TEXT, span.p); /* text that was added stands behind the content */
     } else if (what == HOLE_CALLS) {
         put_elements(out, span, t, is_call, chat_answer_put_call);
     } else if (what == HOLE_CALL && p && p->edited && !p->dropped) {
@@ -420,19 +420,19 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
     if (t->refused)
         BUF_LIT(out, "null");
     else
-        put_texts(out, t, PART_TEXT);
+        put_texts(out, t, PART_TEXT, NULL);
     if (answer_says(t, PART_THINKING)) {
         BUF_LIT(out, ",\"reasoning_content\":");
-        put_texts(out, t, PART_THINKING);
+        put_texts(out, t, PART_THINKING, NULL);
     }
     BUF_LIT(out, ",\"refusal\":");
     if (t->refused)
-        put_texts(out, t, PART_TEXT);
+        put_texts(out, t, PART_TEXT, NULL);
     else
         BUF_LIT(out, "null");
     put_calls(out, t, x->functions);
     BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":");
-    turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
+    turn_finish finish = t->finish == FINISH_STOP && answer_says(t, PART_CALL) ? FINISH_CALLS : t->finish;
     BUF_SAY(out, buf_quoted(chat_finish_word(finish, x->functions)), "}],\"usage\":");
     chat_put_usage(out, &t->usage);
     buf_putc(out, '}');

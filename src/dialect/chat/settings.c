@@ -18,10 +18,7 @@ bool chat_put_format(const convo *c, daruma_str old, daruma_buf *out)
         return true;
     case FORMAT_SCHEMA:
         BUF_LIT(out, "{\"type\":\"json_schema\",\"json_schema\":{");
-        put_text(out, "name", s->format_name.n ? s->format_name : S("answer"));
-        put_raw(out, "schema", s->format_schema);
-        if (s->format_strict)
-            put_bool(out, "strict", true);
+        openai_put_schema(s, out);
         BUF_LIT(out, "}}");
         return true;
     }
@@ -42,29 +39,11 @@ static void put_tool(const convo_tool *t, daruma_buf *out)
     buf_putc(out, '}');
 }
 
-static void put_tools_and_choice(const convo *c, daruma_buf *out)
-{
-    const convo_settings *s = &c->set;
-    static const char *const words[] = {
-        [CHOICE_AUTO] = "\"auto\"", [CHOICE_NONE] = "\"none\"", [CHOICE_ANY] = "\"required\""};
-    if (!put_tools(c, "[", put_tool, "]", out))
-        return;
-    if (s->choice == CHOICE_ONE) {
-        put_key(out, "tool_choice");
-        BUF_LIT(out, "{\"type\":\"function\",\"function\":{");
-        put_text(out, "name", s->choice_name);
-        BUF_LIT(out, "}}");
-    } else if (s->choice != CHOICE_UNSAID) {
-        put_raw(out, "tool_choice", str_of(words[s->choice]));
-    }
-    if (s->parallel >= 0)
-        put_bool(out, "parallel_tool_calls", s->parallel);
-}
-
 void chat_put_settings(const convo *c, daruma_buf *out)
 {
     const convo_settings *s = &c->set;
-    put_tools_and_choice(c, out);
+    if (put_tools(c, "[", put_tool, "]", out))
+        openai_put_choice(s, true, out);
     bool older = str_eq(s->max_output_path, S("max_tokens"));
     put_int(out, older ? "max_tokens" : "max_completion_tokens", s->max_output);
     put_raw(out, "temperature", s->temperature);

@@ -386,7 +386,7 @@ static turn_finish finish_read(const turn *t, daruma_str whole)
     daruma_str blocked = gemini_get(gemini_get(whole, S("promptFeedback")), S("blockReason"));
     if (json_is_object(whole) && value_given(blocked) && !json_count(json_get(whole, S("candidates"))))
         return FINISH_FILTER;
-    return gemini_finish_means(t->finish_raw, answer_has_calls(t));
+    return gemini_finish_means(t->finish_raw, answer_says(t, PART_CALL));
 }
 
 /* Also all responses of a stream as one array, which is what comes without alt=sse. */

@@ -116,6 +116,15 @@ void media_from_url(convo_part *p, daruma_str url)
     }
 }
 
+void read_each(convo *c, daruma_str list, void (*one)(convo *c, daruma_str raw, size_t i, size_t of))
+{
+    daruma_str raw;
+    size_t i = 0, of = json_count(list);
+    json_iter it = json_is_array(list) ? quick_open(list) : (json_iter){.bad = true};
+    while (!c->full && json_next(&it, NULL, &raw))
+        one(c, raw, i++, of);
+}
+
 convo_tool *tool_add(convo *c, daruma_str raw, size_t of)
 {
     if (!c->tools && !(c->tools = ARENA_NEW(c->arena, convo_tool, of))) {
@@ -470,6 +479,29 @@ bool put_tools(const convo *c, const char *head, void (*put)(const convo_tool *t
     if (some)
         buf_putz(out, tail);
     return some;
+}
+
+void openai_put_choice(const convo_settings *s, bool within, daruma_buf *out)
+{
+    static const char *const words[] = {
+        [CHOICE_AUTO] = "\"auto\"", [CHOICE_NONE] = "\"none\"", [CHOICE_ANY] = "\"required\""};
+    if (s->choice == CHOICE_ONE) {
+        put_key(out, "tool_choice");
+        BUF_SAY(out, "{\"type\":\"function\",", within ? "\"function\":{" : "", "\"name\":", buf_quoted(s->choice_name),
+                within ? "}}" : "}");
+    } else if (s->choice != CHOICE_UNSAID) {
+        put_raw(out, "tool_choice", str_of(words[s->choice]));
+    }
+    if (s->parallel >= 0)
+        put_bool(out, "parallel_tool_calls", s->parallel);
+}
+
+void openai_put_schema(const convo_settings *s, daruma_buf *out)
+{
+    put_text(out, "name", s->format_name.n ? s->format_name : S("answer"));
+    put_raw(out, "schema", s->format_schema);
+    if (s->format_strict)
+        put_bool(out, "strict", true);
 }
 
 void put_stops(daruma_buf *out, const char *key, daruma_str stop)

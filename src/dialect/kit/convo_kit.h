@@ -46,6 +46,8 @@ bool null_or_none(daruma_str value);
 int tri_of(daruma_str value); /* true 1, false 0, else -1 */
 /* A data URL becomes type and base64, any other URL stays one. Into p->media, media_type, media_url. */
 void media_from_url(convo_part *p, daruma_str url);
+/* Hands over each element of a list, the i-th of `of`, as long as there is memory; of anything else none. */
+void read_each(convo *c, daruma_str list, void (*one)(convo *c, daruma_str raw, size_t i, size_t of));
 /* One more tool; NULL without memory. Takes the room for all (`of`: elements of the list) with the first. */
 convo_tool *tool_add(convo *c, daruma_str raw, size_t of);
 
@@ -141,6 +143,11 @@ void put_by(daruma_buf *out, const char *key, bool (*put)(const convo *c, daruma
  * False, and nothing: there are none. */
 bool put_tools(const convo *c, const char *head, void (*put)(const convo_tool *t, daruma_buf *out), const char *tail,
                daruma_buf *out);
+/* ,"tool_choice":... and ,"parallel_tool_calls":... as OpenAI's two dialects have them. `within`: the name of a tool
+ * stands in an object "function". */
+void openai_put_choice(const convo_settings *s, bool within, daruma_buf *out);
+/* Name, schema and strictness of a response format, as members. */
+void openai_put_schema(const convo_settings *s, daruma_buf *out);
 /* Stop sequences as a list, also when it is only one; nothing when there are none. */
 void put_stops(daruma_buf *out, const char *key, daruma_str stop);
 /* The arguments of a call (a part) as a JSON object: other text is wrapped. Always true, for put_changed(). */

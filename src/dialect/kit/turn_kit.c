@@ -179,11 +179,6 @@ convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw
     return p;
 }
 
-bool answer_has_calls(const turn *t)
-{
-    return answer_says(t, PART_CALL);
-}
-
 bool answer_edited(const turn *t)
 {
     if (t->message.edited)
@@ -205,7 +200,7 @@ bool answer_says(const turn *t, part_kind kind)
 }
 
 /* Strings put one behind the other: each is written whole as JSON and its quotes are taken off. */
-void put_texts_of(daruma_buf *out, const turn *t, part_kind kind, const char *at_raw)
+void put_texts(daruma_buf *out, const turn *t, part_kind kind, const char *at_raw)
 {
     size_t begun = out->n;
     bool any = false;
@@ -228,11 +223,6 @@ void put_texts_of(daruma_buf *out, const turn *t, part_kind kind, const char *at
         out->n = begun;
         BUF_LIT(out, "null");
     }
-}
-
-void put_texts(daruma_buf *out, const turn *t, part_kind kind)
-{
-    put_texts_of(out, t, kind, NULL);
 }
 
 daruma_str arguments_text(daruma_str text)

@@ -264,7 +264,7 @@ daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
         read_item(&t, item, a);
     daruma_str status = json_text(s.status, a), reason = t.finish_raw;
     t.finish_raw = reason.n ? reason : status;
-    t.finish = responses_finish_of_status(status, reason, answer_has_calls(&t));
+    t.finish = responses_finish_of_status(status, reason, answer_says(&t, PART_CALL));
     if (a->full)
         return DARUMA_EFULL;
     *ret = t;

@@ -405,17 +405,14 @@ daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret)
     if (status != DARUMA_OK)
         return status;
     convo c = {.quirks = RESPONSES_QUIRKS, .body = body, .arena = a};
-    daruma_str input = f[B_INPUT].value, tool;
-    size_t i = 0, n = json_count(f[B_TOOLS].value);
+    daruma_str input = f[B_INPUT].value;
     read_state(&c, f);
     if (!json_is_string(input) && !json_is_array(input) && !(null_or_none(input) && c.remote))
         return DARUMA_EINPUT;
     convo_expect(&c, count);
     read_instructions(&c, f[B_INSTRUCTIONS].value);
     read_input(&c, input, tri_of(f[B_STORE].value) != 0);
-    if (json_is_array(f[B_TOOLS].value))
-        for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &tool) && !c.full;)
-            read_tool(&c, tool, i++, n);
+    read_each(&c, f[B_TOOLS].value, read_tool);
     read_settings(&c, f);
     if (c.full)
         return DARUMA_EFULL;

@@ -327,12 +327,8 @@ static bool put_format(const convo *c, const void *of, daruma_str old, daruma_bu
              s->format == FORMAT_SCHEMA ? S("json_schema")
              : s->format == FORMAT_JSON ? S("json_object")
                                         : S("text"));
-    if (s->format == FORMAT_SCHEMA) {
-        put_text(out, "name", s->format_name.n ? s->format_name : S("answer"));
-        put_raw(out, "schema", s->format_schema);
-        if (s->format_strict)
-            put_bool(out, "strict", true);
-    }
+    if (s->format == FORMAT_SCHEMA)
+        openai_put_schema(s, out);
     buf_putc(out, '}');
     return true;
 }
@@ -361,26 +357,6 @@ static void put_tool(const convo_tool *t, daruma_buf *out)
     put_bool(out, "strict", t->strict);
 }
 
-static void compose_tools(const convo *c, daruma_buf *out)
-{
-    static const char *const words[] = {
-        [CHOICE_AUTO] = "\"auto\"", [CHOICE_NONE] = "\"none\"", [CHOICE_ANY] = "\"required\""};
-    const convo_settings *s = &c->set;
-    if (!put_tools(c, "[", put_tool, "]", out))
-        return;
-    if (s->choice == CHOICE_ONE) {
-        put_key(out, "tool_choice");
-        buf_putc(out, '{');
-        put_text(out, "type", S("function"));
-        put_text(out, "name", s->choice_name);
-        buf_putc(out, '}');
-    } else if (s->choice != CHOICE_UNSAID) {
-        put_raw(out, "tool_choice", str_of(words[s->choice]));
-    }
-    if (s->parallel >= 0)
-        put_bool(out, "parallel_tool_calls", s->parallel);
-}
-
 /* Nothing is stored: the client did not ask for it, where it speaks another dialect. */
 static void responses_compose(const convo *c, daruma_buf *out)
 {
@@ -390,7 +366,8 @@ static void responses_compose(const convo *c, daruma_buf *out)
     put_by(out, "instructions", put_instructions, c);
     put_key(out, "input");
     put_input(c, (daruma_str){0}, out);
-    compose_tools(c, out);
+    if (put_tools(c, "[", put_tool, "]", out))
+        openai_put_choice(s, false, out);
     put_int(out, "max_output_tokens", s->max_output);
     put_raw(out, "temperature", s->temperature);
     put_raw(out, "top_p", s->top_p);
