@@ -154,8 +154,11 @@ typedef struct dialect {
     daruma_str heartbeat;   /* what keeps a waiting stream open: an SSE comment, or a ping event */
     bool comments;          /* its clients take comments in a stream */
     bool ends_streams; /* its streams have a terminal marker; else a stop reason is the end only with the connection */
-    daruma_str terminal;                      /* the terminal marker as an event; empty where it cannot be made up */
-    daruma_str messages;                      /* the member of a request that holds its messages */
+    daruma_str terminal;   /* the terminal marker as an event; empty where it cannot be made up */
+    daruma_str path;       /* where it is asked, behind the provider's base; empty: the path names the model (Gemini) */
+    daruma_str messages;   /* the member of a request that holds its messages */
+    daruma_str cap_path;   /* ... its output cap, as a path */
+    daruma_str formats[2]; /* ... its response format; the second of an older spelling */
     daruma_str remote_marks[3];               /* names of members, with quotes, that may say what lives on the server
                                                  where the scan does not look; empty: no more */
     daruma_str asks_stream;                   /* members that make a request one whose answer is streamed; empty: its
