@@ -110,14 +110,19 @@ static void put_result(const convo *c, const convo_message *m, const convo_part 
 
 /* ---- calls ---- */
 
-/* "function", "custom" or the older function_call: its name and arguments. */
+/* "function", "custom" or the older function_call: its name and arguments. What is no object stays as it is. */
 static bool put_function(const convo *c, const void *call, daruma_str old, daruma_buf *out)
 {
     const convo_part *p = call;
-    daruma_str held = json_get(old, S("input")).n ? S("input") : S("arguments");
+    bool bare = !json_get(old, S("arguments")).n && !json_get(old, S("input")).n;
+    daruma_str said = p->ready || bare ? convo_part_text(c, p) : (daruma_str){0};
     const change rows[] = {{.key = S("name"), .text = p->name, .add = true},
-                           {.key = held, .text = convo_part_text(c, p), .add = true}};
-    put_changed(out, old, rows, p->ready || !json_get(old, held).n ? 2 : 1, c, p);
+                           {.key = S("arguments"), .text = said, .add = bare},
+                           {.key = S("input"), .text = said}};
+    if (json_is_object(old))
+        put_changed(out, old, rows, p->ready || bare ? COUNT(rows) : 1, c, p);
+    else
+        buf_put(out, old);
     return true;
 }
 
@@ -139,12 +144,13 @@ static void compose_call(const convo *c, const convo_part *p, daruma_buf *out)
 
 static void chat_put_call(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str held = json_is_object(json_get(p->raw, S("custom"))) ? S("custom") : S("function");
-    const change rows[] = {{.key = S("id"), .text = p->id, .add = p->id.n}, {.key = held, .put = put_function}};
+    const change rows[] = {{.key = S("id"), .text = p->id, .add = p->id.n},
+                           {.key = S("function"), .put = put_function},
+                           {.key = S("custom"), .put = put_function}};
     if (part_as_read(p) || p->kind == PART_OTHER)
         buf_put(out, p->raw);
     else if (json_is_object(p->raw))
-        put_changed(out, p->raw, rows, json_is_object(json_get(p->raw, held)) ? 2 : 1, c, p);
+        put_changed(out, p->raw, rows, COUNT(rows), c, p);
     else
         compose_call(c, p, out);
 }

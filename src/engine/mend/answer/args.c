@@ -166,8 +166,8 @@ static daruma_str why_form(daruma_str head, daruma_str problems, const char *loo
     show &= !skeleton.full;
     buf_put(&b, head);
     put_cut(&b, problems, show ? skeleton.n + 60 : 0);
-    if (b.n && b.p[b.n - 1] != '\n' && b.n < b.cap)
-        buf_putc(&b, '\n');
+    if (look[0] != '\n' && b.p[b.n - 1] != '\n' && b.n < b.cap)
+        buf_putc(&b, '\n'); /* `look` does not begin with it */
     if (show) {
         BUF_SAY(&b, look, buf_str(&skeleton));
     }
@@ -360,7 +360,7 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
 static daruma_str why_not_said(daruma_str root, daruma_str problems, daruma_str value, daruma_arena *a)
 {
     return why_form(S("It must be one JSON value and nothing else, with no words and no fence around it:\n"), problems,
-                    "It should look like this: ", root, json_get(schema_follow(root, root), S("properties")).n, value,
+                    "\nIt should look like this: ", root, json_get(schema_follow(root, root), S("properties")).n, value,
                     a);
 }
 
