@@ -52,7 +52,7 @@ static void hear(const rpc_message *m, void *user)
     h->n++;
     add(h, (daruma_str){(const char *)&m->kind, sizeof m->kind});
     add(h, (daruma_str){(const char *)&m->id, sizeof m->id});
-    const daruma_str parts[] = {m->raw_id, m->method, m->params, m->result, m->message, m->data, m->line};
+    const daruma_str parts[] = {m->raw_id, m->method, m->result, m->message, m->data, m->line};
     for (size_t i = 0; i < COUNT(parts); i++)
         add(h, parts[i]);
     check(m->kind != RPC_REQUEST || (json_is_string(m->method) && m->raw_id.n));

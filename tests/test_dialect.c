@@ -711,7 +711,7 @@ static void every_error_is_read_by_its_own_dialect(void **state)
             assert_int_equal(dialect_check(d, body).flaw, DARUMA_FLAW_ERROR_EVENT);
 
             b = buf_in(&a);
-            d->write_stream_error(&b, &f, 0, S("no"), S(""), NULL);
+            dialect_write_stream_error(d, &b, &f, 0, S("no"), S(""), NULL);
             assert_int_equal(str_find(buf_str(&b), S("[DONE]")), STR_NONE);
             daruma_str rest = buf_str(&b);
             sse_event e;

@@ -290,7 +290,7 @@ static void every_error_is_read_by_its_clients(void **state)
         assert_int_equal(dialect_check(g, body).flaw, DARUMA_FLAW_ERROR_EVENT);
 
         b = buf_in(&a);
-        g->write_stream_error(&b, &f, 0, S("no"), S(""), NULL);
+        dialect_write_stream_error(g, &b, &f, 0, S("no"), S(""), NULL);
         daruma_str rest = buf_str(&b);
         sse_event e;
         stream_view v = {0};

@@ -425,11 +425,11 @@ static void thinking_goes_whole(bench *x)
 {
     bool all = kit_one_in(&x->dice, 2);
     convo c = bench_copy(x);
-    mend_report r = mend_drop_thinking(&c, all);
+    uint32_t n = mend_drop_thinking(&c, all);
     daruma_str out = bench_write(x, &c);
-    if (mend_did(&r) == str_eq(out, x->sent))
+    if ((n > 0) == str_eq(out, x->sent))
         bench_shout(x, "told otherwise than done", x->sent, out);
-    if (!mend_did(&r))
+    if (!n)
         return;
     /* all of it only goes to providers that have no thinking of this kind */
     int may = all ? MAY_DROP_THINKING : 0;
@@ -441,8 +441,7 @@ static void thinking_goes_whole(bench *x)
     bench_look(x, x->sent, out, may);
     if (all && (kit_within(out, S("c2ln")) || kit_within(out, S("EqQBCgIYAhIM")) || kit_within(out, S("redacted_"))))
         bench_shout(x, "a seal is left", x->sent, out);
-    r = mend_drop_thinking(&c, all);
-    if (mend_did(&r) || !str_eq(bench_write(x, &c), out))
+    if (mend_drop_thinking(&c, all) || !str_eq(bench_write(x, &c), out))
         bench_shout(x, "dropped twice", out, bench_write(x, &c));
 }
 

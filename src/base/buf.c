@@ -273,6 +273,21 @@ daruma_str str_say(daruma_arena *a, const buf_part *parts, size_t n)
     return buf_str(&b);
 }
 
+void buf_comma(daruma_buf *b)
+{
+    char last = b->n ? b->p[b->n - 1] : '[';
+    if (last != '[' && last != '{' && last != ':')
+        buf_putc(b, ',');
+}
+
+void buf_key(daruma_buf *b, daruma_str raw)
+{
+    buf_comma(b);
+    buf_putc(b, '"');
+    buf_put(b, raw);
+    BUF_LIT(b, "\":");
+}
+
 void buf_members(daruma_buf *b, const buf_part *parts, size_t n)
 {
     for (size_t i = 0; i + 1 < n; i += 2) {
@@ -281,8 +296,7 @@ void buf_members(daruma_buf *b, const buf_part *parts, size_t n)
             continue;
         if (value.kind == BUF_TEXT || value.kind == BUF_ANY)
             value.kind = BUF_QUOTED;
-        if (b->n && b->p[b->n - 1] != '{')
-            buf_putc(b, ',');
+        buf_comma(b);
         buf_json(b, parts[i].text);
         buf_putc(b, ':');
         buf_say(b, &value, 1);

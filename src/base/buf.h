@@ -30,6 +30,10 @@ void buf_printf(daruma_buf *b, const char *fmt, ...) __attribute__((format(print
 /* `s` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void buf_json(daruma_buf *b, daruma_str s);
 void buf_json_run(daruma_buf *b, daruma_str s); /* the same without the quotes */
+/* The comma before an element or a member, but behind an opening bracket, a colon and at the beginning. */
+void buf_comma(daruma_buf *b);
+/* The same, and a member's name that is JSON without its quotes, with its colon. */
+void buf_key(daruma_buf *b, daruma_str raw);
 /* `name` within a path (RFC 3986, 3.3), which it does not end: letters, digits and what is in `plain` as they are, all
  * else escaped. A name that some server could read as a way to another place (segments that are empty, "." or "..",
  * '\\',

@@ -41,7 +41,7 @@ daruma_str answer_piece(daruma_str *rest, size_t least)
     return str_sub(s, 0, n);
 }
 
-/* ---- values that fit a schema ------------------------------------------------------- */
+/* ---- values that fit a schema ---- */
 
 static bool type_is(daruma_str schema, const char *want)
 {

@@ -46,7 +46,7 @@ static daruma_ms now_of(const chaos *k)
     return (daruma_ms)uv_now(k->loop);
 }
 
-/* ---- what is known of a call ------------------------------------------------------------------------- */
+/* ---- what is known of a call ---- */
 
 static script_key *key_of(const script *s, daruma_str key)
 {
@@ -71,7 +71,7 @@ static daruma_str key_label(const script *s, daruma_str key)
     return known ? known->name : key.n ? S("another key") : S("no key");
 }
 
-/* ---- which fault ----------------------------------------------------------------------------------------- */
+/* ---- which fault ---- */
 
 static bool chaos_fits(daruma_str pattern, daruma_str s)
 {
@@ -127,7 +127,7 @@ static bool harmless(const fault_kind *k)
            k->effect == FAULT_TRICKLE || k->effect == FAULT_DELAY;
 }
 
-/* ---- the answer ----------------------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
 static scene scene_of(chaos *k, ask *q, daruma_arena *a)
 {
@@ -189,7 +189,7 @@ static plan make_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_aren
     return p;
 }
 
-/* ---- one call ------------------------------------------------------------------------------------------------- */
+/* ---- one call ---- */
 
 static void chaos_say(chaos *k, const daruma_buf *line)
 {
@@ -295,7 +295,7 @@ static void answer_call(chaos *k, call *c, ask *q)
     }
 }
 
-/* ---- /chaos/... ------------------------------------------------------------------------------------------------- */
+/* ---- /chaos/... ---- */
 
 static void reply(call *c, int status, const daruma_buf *body)
 {
@@ -403,8 +403,7 @@ static void control(chaos *k, call *c)
     reply(c, status, &b);
 }
 
-/* ---- the server's callbacks ---------------------------------------------------------------------------------------
- */
+/* ---- the server's callbacks ---- */
 
 static void on_request(call *c, void *user)
 {
@@ -463,8 +462,7 @@ static void on_drained(call *c, void *user)
         play_drained(l->play);
 }
 
-/* ---- life
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 chaos *chaos_start(uv_loop_t *loop, const chaos_settings *s, script *script_, char why[256])
 {

@@ -76,7 +76,7 @@ const fault_kind *fault_find(daruma_str name)
     return NULL;
 }
 
-/* ---- the provider's words ------------------------------------------------------------------------- */
+/* ---- the provider's words ---- */
 
 /* How long a retry-after of the script says to wait, so that both agree; empty: it says nothing. */
 static daruma_str retry_of(const fault *f, daruma_arena *a)
@@ -128,7 +128,7 @@ static refusal error_of(const fault *f, const fault_kind *k, const ask *q, const
     return r;
 }
 
-/* ---- odd bodies -------------------------------------------------------------------------------------- */
+/* ---- odd bodies ---- */
 
 static answer html_page(int status, daruma_arena *a)
 {
@@ -191,7 +191,7 @@ static answer broken_answer(const ask *q, const manner *how, daruma_str form, da
     return x;
 }
 
-/* ---- over the wire --------------------------------------------------------------------------------------- */
+/* ---- over the wire ---- */
 
 static void put_head(daruma_buf *b, const answer *x)
 {
@@ -257,7 +257,7 @@ static answer bad_framing(const answer *x, daruma_str form, daruma_arena *a)
     return (answer){.status = x->status, .body = buf_str(&b)};
 }
 
-/* ---- the plan ------------------------------------------------------------------------------------------------ */
+/* ---- the plan ---- */
 
 plan plan_good(const answer *x)
 {

@@ -107,7 +107,7 @@ void report_done(report *r)
     *r = (report){0};
 }
 
-/* ---- calls of one body -------------------------------------------------------------------------------- */
+/* ---- calls of one body ---- */
 
 static struct body_count *slot(struct body_count *bodies, size_t cap, uint64_t hash)
 {
@@ -144,7 +144,7 @@ void report_body(report *r, uint64_t hash)
         r->most_calls = c->n;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void tally_json(daruma_buf *b, const char *name, const tally *t)
 {

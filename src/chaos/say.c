@@ -91,8 +91,7 @@ static daruma_str say_text_of(const ask *q, daruma_arena *a)
     return buf_str(&b);
 }
 
-/* ---- what the script says ------------------------------------------------------------------------------------------
- */
+/* ---- what the script says ---- */
 
 /* `{n}` in a scripted text is the number of the answer. */
 static daruma_str numbered(daruma_str text, int64_t number, daruma_arena *a)
@@ -122,8 +121,7 @@ static void say_script(speech *s, const ask *q, const manner *m, daruma_arena *a
     s->ncalls = x->ncalls;
 }
 
-/* ---- going on, summing up
- * -------------------------------------------------------------------------------------------- */
+/* ---- going on, summing up ---- */
 
 /* How many bytes at the end of `text` the user quotes. */
 static size_t quoted(daruma_str text, daruma_str user)
@@ -220,8 +218,7 @@ static void say_summary(speech *s, const ask *q, const manner *m, daruma_arena *
     s->text = buf_str(&b);
 }
 
-/* ---- what the model does wrong
- * --------------------------------------------------------------------------------------- */
+/* ---- what the model does wrong ---- */
 
 static void replace_all(daruma_buf *b, daruma_str s, char from, char to)
 {

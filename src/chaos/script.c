@@ -15,7 +15,7 @@ enum { ANSWERS_MAX = 4096, FAULTS_MAX = 4096 };
 
 #define AT CONF_AT
 
-/* ---- hooks of models ------------------------------------------------------------------ */
+/* ---- hooks of models ---- */
 
 static void answer_fits(conf *r, void *base, void *item, size_t index)
 {
@@ -124,7 +124,7 @@ static void model_fits(conf *r, void *base, void *item, size_t index)
         m->manner.goes_on = m->manner.ways[--m->manner.nways];
 }
 
-/* ---- hooks of faults ---------------------------------------------------------------------- */
+/* ---- hooks of faults ---- */
 
 static const char *kind_name(size_t i)
 {
@@ -201,7 +201,7 @@ static void key_fits(conf *r, void *base, void *item, size_t index)
     k->per = k->per ? k->per : 60000;
 }
 
-/* ---- hooks of expectations -------------------------------------------------------------------- */
+/* ---- hooks of expectations ---- */
 
 /* A count of what cannot happen is always 0, and an expectation of at most so many would always hold. Models are not
  * looked up: requests may name any. */
@@ -318,7 +318,7 @@ static bool read_expects(conf *r, const conf_option *o, const conf_node *n, void
     return true;
 }
 
-/* ---- the tables ---------------------------------------------------------------------------------- */
+/* ---- the tables ---- */
 
 // clang-format off
 static const conf_option word_element = {NULL, CONF_TEXT, AT(daruma_header, name), .min = 1};
@@ -475,7 +475,7 @@ static bool read_kind_key(conf *r, const conf_option *o, const conf_node *n, voi
     return true;
 }
 
-/* ---- what others call ------------------------------------------------------------------------------ */
+/* ---- what others call ---- */
 
 const char *script_fault_key(size_t i, const char **words)
 {

@@ -23,7 +23,7 @@ static int64_t total(const scripted *list, size_t n)
     return sum;
 }
 
-/* ---- is it told? ----------------------------------------------------------------------------------------- */
+/* ---- is it told? ---- */
 
 /* Members that name things: nobody is told anything by them. */
 static bool names_something(daruma_str key)
@@ -80,7 +80,7 @@ bool loop_told(const loop_manner *l, const ask *q, daruma_arena *a)
     return !b.full && finds(l->text, buf_str(&b));
 }
 
-/* ---- what it does ------------------------------------------------------------------------------------------ */
+/* ---- what it does ---- */
 
 model_turn turn_of(const scripted *answers, size_t nanswers, int64_t given, const loop_manner *l, const ask *q,
                    daruma_arena *a)

@@ -100,20 +100,11 @@ daruma_str dialect_choice_path(const dialect *d, daruma_str body)
 /* A request that holds nothing else: what asks for a format is called differently in each dialect. */
 daruma_status dialect_read_format(const dialect *d, daruma_str format, daruma_arena *a, convo *ret)
 {
-    static const struct {
-        const dialect *d;
-        daruma_str name;
-    } names[] = {
-        {&dialect_openai, LIT("response_format")},  {&dialect_openai_responses, LIT("text")},
-        {&dialect_anthropic, LIT("output_config")}, {&dialect_anthropic, LIT("output_format")},
-        {&dialect_gemini, LIT("generationConfig")},
-    };
     daruma_buf b = buf_in(a);
     BUF_LIT(&b, "{\"messages\":[],\"input\":[],\"contents\":[]");
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (names[i].d == d) {
-            BUF_SAY(&b, ",\"", names[i].name, "\":", format);
-        }
+    for (size_t i = 0; i < COUNT(d->formats) && d->formats[i].n; i++) {
+        BUF_SAY(&b, ",\"", d->formats[i], "\":", format);
+    }
     buf_putc(&b, '}');
     return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
 }

@@ -154,8 +154,11 @@ typedef struct dialect {
     daruma_str heartbeat;   /* what keeps a waiting stream open: an SSE comment, or a ping event */
     bool comments;          /* its clients take comments in a stream */
     bool ends_streams; /* its streams have a terminal marker; else a stop reason is the end only with the connection */
-    daruma_str terminal;                      /* the terminal marker as an event; empty where it cannot be made up */
-    daruma_str messages;                      /* the member of a request that holds its messages */
+    daruma_str terminal;   /* the terminal marker as an event; empty where it cannot be made up */
+    daruma_str path;       /* where it is asked, behind the provider's base; empty: the path names the model (Gemini) */
+    daruma_str messages;   /* the member of a request that holds its messages */
+    daruma_str cap_path;   /* ... its output cap, as a path */
+    daruma_str formats[2]; /* ... its response format; the second of an older spelling */
     daruma_str remote_marks[3];               /* names of members, with quotes, that may say what lives on the server
                                                  where the scan does not look; empty: no more */
     daruma_str asks_stream;                   /* members that make a request one whose answer is streamed; empty: its
@@ -175,8 +178,9 @@ typedef struct dialect {
     /* An error body. `message` as clients show it; `note` (may be empty) is daruma's explanation, put
      * beside it in error.daruma so that nobody's parsing of the message breaks. */
     void (*write_error)(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note);
-    /* The same as the last event(s) of a stream that has begun. `r`: what the client has of it, for dialects whose
-     * events are numbered and name their answer; NULL: nothing. */
+    daruma_str error_event; /* the same as the last event of a stream that has begun: what stands before it; or */
+    /* several of them. `r`: what the client has of the stream, where events are numbered and name their answer; NULL:
+     * nothing. */
     void (*write_stream_error)(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
                                daruma_str note, const turn_reader *r);
 
@@ -215,6 +219,10 @@ daruma_str dialect_choice_path(const dialect *d, daruma_str body);
  * ":streamGenerateContent?alt=sse"; without alt=sse it is one JSON array, to be treated as a whole answer. False, and
  * nothing written, for paths of other dialects. */
 bool dialect_path_model(daruma_str path, daruma_str *model, bool *stream);
+
+/* An error as the end of a stream that has begun; see dialect.write_stream_error. */
+void dialect_write_stream_error(const dialect *d, daruma_buf *out, const daruma_failure *f, int status,
+                                daruma_str message, daruma_str note, const turn_reader *r);
 
 /* What an event says. `ret` points into it. */
 void dialect_read_event(const dialect *d, const sse_event *e, dialect_said *ret);

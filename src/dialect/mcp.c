@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include <xxhash.h>
 
 /* ---- messages ---- */
@@ -23,7 +24,6 @@ static rpc_message read_object(daruma_str object, daruma_str line)
     daruma_str error = json_get(object, S("error"));
     m.raw_id = json_get(object, S("id"));
     m.method = json_get(object, S("method"));
-    m.params = json_get(object, S("params"));
     m.result = json_get(object, S("result"));
     if (json_is_string(m.method)) {
         m.kind = m.raw_id.n && !json_is_null(m.raw_id) ? RPC_REQUEST : RPC_NOTICE;
@@ -107,11 +107,8 @@ bool mcp_read_tool(daruma_str server, daruma_str json, daruma_arena *a, daruma_t
         return false;
     bool reads = hints(json, "readOnlyHint") && !hints(json, "destructiveHint"); /* both: it contradicts itself */
     bool again = hints(json, "idempotentHint");
-    size_t most = MCP_TOOL_SAYS_BYTES;
-    while (says.n > most && most && ((unsigned char)says.p[most] & 0xc0) == 0x80)
-        most--;
     *ret = (daruma_tool){.name = tool_name(server, name, a),
-                         .description = arena_copy(a, str_sub(says, 0, most)),
+                         .description = arena_copy(a, str_sub(says, 0, utf8_floor(says, MCP_TOOL_SAYS_BYTES))),
                          .schema = json_is_object(schema) ? arena_copy(a, schema) : S("{\"type\":\"object\"}"),
                          .traits = DARUMA_TOOL_KNOWN | (reads   ? DARUMA_TOOL_READS
                                                         : again ? DARUMA_TOOL_WRITES

@@ -9,8 +9,8 @@
 typedef enum rpc_kind {
     RPC_NOISE,   /* no message of JSON-RPC: `line` */
     RPC_LONG,    /* a line of more than MCP_LINE_BYTES_MAX, dropped; `line` is its beginning */
-    RPC_REQUEST, /* `raw_id`, `method`, `params`: to be answered */
-    RPC_NOTICE,  /* `method`, `params` */
+    RPC_REQUEST, /* `raw_id`, `method`: to be answered */
+    RPC_NOTICE,  /* `method` */
     RPC_RESULT,  /* `id`, `result` */
     RPC_ERROR,   /* `id`, `code`, `message`, `data` */
 } rpc_kind;
@@ -21,7 +21,7 @@ typedef struct rpc_message {
     int64_t id;        /* of ours that it answers; -1 none, or it could not be told */
     daruma_str raw_id; /* as the peer wrote it */
     daruma_str method; /* a string with its quotes */
-    daruma_str params, result, message, data;
+    daruma_str result, message, data;
     int64_t code;
     daruma_str line;
 } rpc_message;

@@ -108,4 +108,7 @@ extern const drive_host lib_host;
 enum { LIB_WHY_BYTES = 512 }; /* of a sentence about a mistake */
 /* Copies `text` into `out` as far as it fits, with a NUL; returns its length. */
 size_t lib_text(char *out, size_t out_bytes, daruma_str text);
+/* The same of what `put` puts, `most` bytes at most; nothing where it is more. */
+size_t lib_written(char *out, size_t out_bytes, void (*put)(const void *of, daruma_buf *all), const void *of,
+                   size_t most);
 #endif

@@ -87,31 +87,28 @@ static void put_places(const daruma_memory *m, daruma_buf *out)
     BUF_LIT(out, "],");
 }
 
+static void write_status(const void *of, daruma_buf *all)
+{
+    const daruma_memory *m = of;
+    put_counts(&m->drive.counts, all);
+    put_places(m, all);
+    driver_learned_status(&m->drive, all);
+    buf_printf(all, "\"conversations\":%zu}", driver_sessions(&m->drive));
+}
+
 size_t daruma_memory_status(const daruma_memory *m, char *out, size_t out_bytes)
 {
-    daruma_arena room;
-    if (!sys_arena_init(&room, 16384, LIB_STATUS_BYTES_MAX))
-        return lib_text(out, out_bytes, (daruma_str){0});
-    daruma_buf all = buf_in(&room);
-    put_counts(&m->drive.counts, &all);
-    put_places(m, &all);
-    driver_learned_status(&m->drive, &all);
-    buf_printf(&all, "\"conversations\":%zu}", driver_sessions(&m->drive));
-    size_t n = lib_text(out, out_bytes, all.full ? (daruma_str){0} : buf_str(&all));
-    sys_arena_done(&room);
-    return n;
+    return lib_written(out, out_bytes, write_status, m, LIB_STATUS_BYTES_MAX);
+}
+
+static void write_snapshot(const void *of, daruma_buf *all)
+{
+    driver_save(&((const daruma_memory *)of)->drive, all);
 }
 
 size_t daruma_memory_save(const daruma_memory *m, char *out, size_t out_bytes)
 {
-    daruma_arena room;
-    if (!sys_arena_init(&room, 65536, LIB_SNAPSHOT_BYTES_MAX))
-        return lib_text(out, out_bytes, (daruma_str){0});
-    daruma_buf all = buf_in(&room);
-    driver_save(&m->drive, &all);
-    size_t n = lib_text(out, out_bytes, all.full ? (daruma_str){0} : buf_str(&all));
-    sys_arena_done(&room);
-    return n;
+    return lib_written(out, out_bytes, write_snapshot, m, LIB_SNAPSHOT_BYTES_MAX);
 }
 
 int64_t daruma_memory_load(daruma_memory *m, const char *text, size_t text_bytes, char *why, size_t why_bytes)
@@ -139,4 +136,17 @@ size_t lib_text(char *out, size_t out_bytes, daruma_str text)
         out[n] = 0;
     }
     return text.n;
+}
+
+size_t lib_written(char *out, size_t out_bytes, void (*put)(const void *of, daruma_buf *all), const void *of,
+                   size_t most)
+{
+    daruma_arena room;
+    if (!sys_arena_init(&room, 16384, most))
+        return lib_text(out, out_bytes, (daruma_str){0});
+    daruma_buf all = buf_in(&room);
+    put(of, &all);
+    size_t n = lib_text(out, out_bytes, all.full ? (daruma_str){0} : buf_str(&all));
+    sys_arena_done(&room);
+    return n;
 }

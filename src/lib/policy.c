@@ -308,16 +308,14 @@ daruma_policy *daruma_policy_new(const char *json, size_t json_bytes, char *why,
     return NULL;
 }
 
+static void write_policy(const void *p, daruma_buf *all)
+{
+    fields_print(policy_fields, COUNT(policy_fields), p, all);
+}
+
 size_t daruma_policy_json(const daruma_policy *p, char *out, size_t out_bytes)
 {
-    daruma_arena room;
-    if (!sys_arena_init(&room, 16384, LIB_OPTIONS_BYTES_MAX))
-        return lib_text(out, out_bytes, (daruma_str){0});
-    daruma_buf all = buf_in(&room);
-    fields_print(policy_fields, COUNT(policy_fields), p, &all);
-    size_t n = lib_text(out, out_bytes, all.full ? (daruma_str){0} : buf_str(&all));
-    sys_arena_done(&room);
-    return n;
+    return lib_written(out, out_bytes, write_policy, p, LIB_OPTIONS_BYTES_MAX);
 }
 
 void daruma_policy_free(daruma_policy *p)

@@ -159,8 +159,8 @@ void anthropic_read_event(daruma_str data, dialect_said *ret)
 static void read_block(turn *t, daruma_str block, daruma_arena *a)
 {
     enum { TYPE, TEXT, THINKING, SIGNATURE, DATA, ID, NAME, INPUT };
-    field f[] = {{.key = LIT("type")}, {.key = LIT("text")}, {.key = LIT("thinking")}, {.key = LIT("signature")},
-                 {.key = LIT("data")}, {.key = LIT("id")},   {.key = LIT("name")},     {.key = LIT("input")}};
+    field f[] = {FIELD("type"), FIELD("text"), FIELD("thinking"), FIELD("signature"),
+                 FIELD("data"), FIELD("id"),   FIELD("name"),     FIELD("input")};
     fields_of(block, FIELDS(f));
     daruma_str type = value_raw(f[TYPE].value);
     bool thinking = str_eq(type, S("thinking")), redacted = str_eq(type, S("redacted_thinking"));
@@ -281,7 +281,7 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         put_block_new(out, p);
         any = true;
     }
-    turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
+    turn_finish finish = t->finish == FINISH_STOP && answer_says(t, PART_CALL) ? FINISH_CALLS : t->finish;
     BUF_SAY(out, "],\"stop_reason\":", buf_quoted(finish_word(&anthropic_finishes, finish)),
             ",\"stop_sequence\":null,\"usage\":");
     anthropic_put_usage(out, &t->usage);

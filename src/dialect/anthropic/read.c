@@ -21,8 +21,6 @@
     X(K_FILE, "file_id")
 enum { BLOCK_FIELDS(FIELD_SYMBOL) K_N };
 
-static const field block_names[K_N] = {BLOCK_FIELDS(FIELD_KEY)};
-
 static void read_text(convo *c, convo_part *p, const field *f)
 {
     (void)c;
@@ -36,8 +34,7 @@ static void read_text(convo *c, convo_part *p, const field *f)
 static void read_source(convo *c, convo_part *p, const field *f)
 {
     enum { TYPE, MEDIA, DATA, URL, FILE_, CONTENT };
-    field s[] = {{.key = LIT("type")}, {.key = LIT("media_type")}, {.key = LIT("data")},
-                 {.key = LIT("url")},  {.key = LIT("file_id")},    {.key = LIT("content")}};
+    field s[] = {FIELD("type"), FIELD("media_type"), FIELD("data"), FIELD("url"), FIELD("file_id"), FIELD("content")};
     fields_of(f[K_SOURCE].value, FIELDS(s));
     daruma_str type = s[TYPE].value;
     bool image = value_is(f[K_TYPE].value, S("image"));
@@ -168,7 +165,7 @@ static void settle(convo *c, convo_part *p, const field *f, bool inner)
 /* Blocks are read while they are passed, each byte once: histories are long, and most of them lies three lists deep. */
 static void pass_block(convo *c, convo_part *p, json_iter *it, bool inner)
 {
-    field f[K_N];
+    field f[K_N] = {BLOCK_FIELDS(FIELD_KEY)};
     daruma_str key, value;
     if (*it->p != '{') {
         json_pass(it, &p->raw);
@@ -176,10 +173,9 @@ static void pass_block(convo *c, convo_part *p, json_iter *it, bool inner)
         p->value = p->raw;
         return;
     }
-    memcpy(f, block_names, sizeof f);
     json_iter block = json_enter(it);
     while (json_step(&block, &key)) {
-        if (inner || *block.p != '[' || !key_is(key, block_names[K_CONTENT].key)) {
+        if (inner || *block.p != '[' || !key_is(key, S("content"))) {
             json_pass(&block, &value);
         } else {
             json_iter list = json_enter(&block);
@@ -273,7 +269,7 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
 {
     static const convo_schemas at = {LIT("tools"), LIT("input_schema")};
     enum { TYPE, NAME, DESCRIPTION, SCHEMA };
-    field f[] = {{.key = LIT("type")}, {.key = LIT("name")}, {.key = LIT("description")}, {.key = LIT("input_schema")}};
+    field f[] = {FIELD("type"), FIELD("name"), FIELD("description"), FIELD("input_schema")};
     convo_tool *t = tool_add(c, raw, of);
     if (!t)
         return;
@@ -311,7 +307,7 @@ enum { BODY_FIELDS(FIELD_SYMBOL) B_N };
 
 static void anthropic_read_choice(convo *c, daruma_str choice)
 {
-    field f[] = {{.key = LIT("type")}, {.key = LIT("name")}, {.key = LIT("disable_parallel_tool_use")}};
+    field f[] = {FIELD("type"), FIELD("name"), FIELD("disable_parallel_tool_use")};
     static const struct {
         daruma_str type;
         convo_choice choice;
@@ -330,7 +326,7 @@ static void anthropic_read_choice(convo *c, daruma_str choice)
 /* output_config, and the older output_format beside it. */
 static void read_output(convo *c, daruma_str config, daruma_str older)
 {
-    field f[] = {{.key = LIT("effort")}, {.key = LIT("format")}};
+    field f[] = {FIELD("effort"), FIELD("format")};
     fields_of(config, FIELDS(f));
     c->set.effort = text_of(c, f[0].value);
     daruma_str format = json_is_object(f[1].value) ? f[1].value : older;
@@ -343,7 +339,7 @@ static void read_output(convo *c, daruma_str config, daruma_str older)
 static void read_settings(convo *c, const field *f)
 {
     convo_settings *s = &c->set;
-    field thinking[] = {{.key = LIT("type")}, {.key = LIT("budget_tokens")}};
+    field thinking[] = {FIELD("type"), FIELD("budget_tokens")};
     s->model = text_of(c, f[B_MODEL].value);
     s->stream = tri_of(f[B_STREAM].value);
     s->max_output = json_int(f[B_MAX].value, -1);
@@ -367,9 +363,7 @@ static void read_settings(convo *c, const field *f)
 
 daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
 {
-    static const field names[B_N] = {BODY_FIELDS(FIELD_KEY)};
-    field f[B_N];
-    memcpy(f, names, sizeof names);
+    field f[B_N] = {BODY_FIELDS(FIELD_KEY)};
     size_t count = 0;
     daruma_status status = fields_of_request(body, f, B_N, B_MESSAGES, &count);
     if (status != DARUMA_OK)
@@ -382,10 +376,7 @@ daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
     read_system(&c, f[B_SYSTEM].value);
     for (json_iter it = quick_open(f[B_MESSAGES].value); json_next(&it, NULL, &raw) && !c.full;)
         anthropic_read_message(&c, raw);
-    size_t i = 0, n = json_count(f[B_TOOLS].value);
-    if (json_is_array(f[B_TOOLS].value))
-        for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &raw) && !c.full;)
-            read_tool(&c, raw, i++, n);
+    read_each(&c, f[B_TOOLS].value, read_tool);
     read_settings(&c, f);
     settings_tidy(&c.set);
     if (c.full)

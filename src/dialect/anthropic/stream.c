@@ -130,8 +130,7 @@ turn_deltas anthropic_read_delta(turn_reader *r, const dialect_said *e, turn_del
 static void block_event(daruma_buf *out, const char *type, int at)
 {
     event_open(out, type);
-    BUF_LIT(out, ",\"index\":");
-    buf_int(out, at);
+    BUF_SAY(out, ",\"index\":", at);
 }
 
 static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
@@ -163,13 +162,7 @@ static void put_delta(turn_writer *w, const char *type, const char *member, daru
 {
     w->r.open_bytes += (int64_t)text.n;
     block_event(out, "content_block_delta", w->r.open);
-    BUF_LIT(out, ",\"delta\":{\"type\":");
-    put_cstr(out, type);
-    buf_putc(out, ',');
-    put_cstr(out, member);
-    buf_putc(out, ':');
-    buf_json(out, text);
-    buf_putc(out, '}');
+    BUF_SAY(out, ",\"delta\":{\"type\":\"", type, "\",\"", member, "\":", buf_quoted(text), "}");
     event_end(out);
 }
 
@@ -205,9 +198,7 @@ static void anthropic_write_call(turn_writer *w, const turn_delta *d, daruma_buf
     block_event(out, "content_block_start", at);
     BUF_LIT(out, ",\"content_block\":{\"type\":\"tool_use\",\"id\":");
     put_id(out, d->id, "toolu_", w->made, (uint64_t)nth + 1);
-    BUF_LIT(out, ",\"name\":");
-    buf_json(out, d->name);
-    BUF_LIT(out, ",\"input\":{}}");
+    BUF_SAY(out, ",\"name\":", buf_quoted(d->name), ",\"input\":{}}");
     event_end(out);
 }
 
@@ -217,14 +208,10 @@ static void anthropic_write_end(turn_writer *w, daruma_buf *out)
     if (!w->r.finished) {
         event_open(out, "message_delta");
         bool theirs = w->finish_raw.n && anthropic_finish_of(w->finish_raw) == writer_ends(w);
-        BUF_LIT(out, ",\"delta\":{\"stop_reason\":");
-        buf_json(out, theirs ? w->finish_raw : finish_word(&anthropic_finishes, writer_ends(w)));
-        BUF_LIT(out, ",\"stop_sequence\":");
-        if (theirs && w->stopped_by.n)
-            buf_json(out, w->stopped_by);
-        else
-            BUF_LIT(out, "null");
-        BUF_LIT(out, "},\"usage\":");
+        BUF_SAY(out, ",\"delta\":{\"stop_reason\":",
+                buf_quoted(theirs ? w->finish_raw : finish_word(&anthropic_finishes, writer_ends(w))),
+                ",\"stop_sequence\":", theirs && w->stopped_by.n ? buf_quoted(w->stopped_by) : buf_raw(S("null")),
+                "},\"usage\":");
         writer_put_usage(w, anthropic_put_usage, out);
         event_end(out);
     }

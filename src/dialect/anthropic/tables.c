@@ -36,24 +36,12 @@ static void anthropic_write_error(daruma_buf *out, const daruma_failure *f, int 
 {
     BUF_LIT(out, "{\"type\":\"error\",\"error\":{\"type\":");
     put_cstr(out, error_words_of(f->kind, status).messages);
-    BUF_LIT(out, ",\"message\":");
-    buf_json(out, message);
+    BUF_SAY(out, ",\"message\":", buf_quoted(message));
     if (str_starts(f->code, S("thread_"))) { /* clients act on it */
-        BUF_LIT(out, ",\"details\":{\"error_code\":");
-        buf_json(out, f->code);
-        buf_putc(out, '}');
+        BUF_SAY(out, ",\"details\":{\"error_code\":", buf_quoted(f->code), "}");
     }
     error_note(out, f, note);
     BUF_LIT(out, "}}");
-}
-
-static void anthropic_write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                                         daruma_str note, const turn_reader *r)
-{
-    (void)r;
-    BUF_LIT(out, "event: error\ndata: ");
-    anthropic_write_error(out, f, status, message, note);
-    BUF_LIT(out, "\n\n");
 }
 
 const dialect dialect_anthropic = {
@@ -62,7 +50,10 @@ const dialect dialect_anthropic = {
     .key_header = "x-api-key",
     .key_prefix = "",
     .version = {LIT("anthropic-version"), LIT("2023-06-01")},
+    .path = LIT("/v1/messages"),
     .messages = LIT("messages"),
+    .cap_path = LIT("max_tokens"),
+    .formats = {LIT("output_config"), LIT("output_format")},
     .remote_marks = {LIT("\"file_id\"")},
     .asks_stream = LIT("\"stream\":true"),
     .choice_path = LIT("tool_choice"),
@@ -74,7 +65,7 @@ const dialect dialect_anthropic = {
     .scan = anthropic_scan,
     .is_error = anthropic_is_error,
     .write_error = anthropic_write_error,
-    .write_stream_error = anthropic_write_stream_error,
+    .error_event = LIT("event: error\ndata: "),
     .quirks = ANTHROPIC_QUIRKS,
     SHAPE_ROW(anthropic),
 };

@@ -57,14 +57,6 @@ static bool has_block(const convo *c, const convo_part *p)
     return true;
 }
 
-static void compose_text(const convo *c, const convo_part *p, daruma_buf *out)
-{
-    BUF_LIT(out, "{\"type\":\"text\"");
-    put_key(out, "text");
-    put_said(out, c, p);
-    buf_putc(out, '}');
-}
-
 static void compose_media(const convo_part *p, daruma_buf *out)
 {
     buf_putc(out, '{');
@@ -99,28 +91,18 @@ static void compose_call(const convo *c, const convo_part *p, daruma_buf *out)
     put_id(c, out, "id", p->id);
     put_text(out, "name", p->name);
     put_key(out, "input");
-    put_arguments(c, p, out);
+    put_arguments(c, p, (daruma_str){0}, out);
     buf_putc(out, '}');
 }
 
-static void put_blocks(const convo *c, const convo_part *const *parts, size_t n, daruma_str old, daruma_buf *out);
+static void put_edited(const convo *c, const convo_part *p, daruma_buf *out);
+static const content_wire anthropic_content = {has_block, put_edited};
 
-static void put_result_content(const convo *c, const convo_part *p, daruma_buf *out)
+static bool put_block_content(const convo *c, const void *result, daruma_str old, daruma_buf *out)
 {
-    const convo_part **live = p->nparts ? ARENA_NEW(c->arena, const convo_part *, p->nparts) : NULL;
-    size_t n = 0;
-    out->full |= p->nparts && !live;
-    for (size_t i = 0; live && i < p->nparts; i++)
-        if (has_block(c, &p->parts[i]))
-            live[n++] = &p->parts[i];
-    if (n)
-        put_blocks(c, live, n, p->value, out);
-    else if (part_encoded(p) && !p->raw.n)
-        put_said(out, c, p);
-    else if (p->nparts || p->ready || !p->value.n)
-        put_same(out, p->value, p->nparts ? (daruma_str){0} : convo_part_text(c, p));
-    else
-        buf_put(out, p->value);
+    (void)old;
+    content_put_result(c, &anthropic_content, result, out);
+    return true;
 }
 
 static void compose_result(const convo *c, const convo_part *p, daruma_buf *out)
@@ -129,7 +111,7 @@ static void compose_result(const convo *c, const convo_part *p, daruma_buf *out)
     put_text(out, "type", S("tool_result"));
     put_id(c, out, "tool_use_id", p->id);
     put_key(out, "content");
-    put_result_content(c, p, out);
+    put_block_content(c, p, (daruma_str){0}, out);
     if (p->failed)
         put_bool(out, "is_error", true);
     buf_putc(out, '}');
@@ -137,91 +119,40 @@ static void compose_result(const convo *c, const convo_part *p, daruma_buf *out)
 
 static void edit_text(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str key, value;
-    if (json_get(p->raw, S("text")).p != p->value.p || !p->value.n) { /* a document of plain text becomes text */
-        compose_text(c, p, out);
-        return;
-    }
-    splice s = splice_open(out, p->raw);
-    while (splice_next(&s, &key, &value))
-        if (value.p == p->value.p) {
-            splice_key(&s);
-            put_same(out, value, convo_part_text(c, p));
-        } else {
-            splice_keep(&s);
-        }
-    splice_close(&s);
+    if (json_get(p->raw, S("text")).p != p->value.p || !p->value.n) /* a document of plain text becomes text */
+        put_text_block(c, p, out);
+    else
+        put_changed(out, p->raw, &(change){.at = p->value.p, .text = convo_part_text(c, p)}, 1, c, p);
 }
 
 static void edit_call(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str key, value;
-    bool said = !p->ready;
-    splice s = splice_open(out, p->raw);
-    while (splice_next(&s, &key, &value)) {
-        bool id = key_is(key, S("id")), name = key_is(key, S("name")), input = key_is(key, S("input")) && p->ready;
-        said |= input;
-        if (!id && !name && !input) {
-            splice_keep(&s);
-            continue;
-        }
-        splice_key(&s);
-        if (input)
-            put_arguments(c, p, out);
-        else
-            put_same(out, value, id ? p->id : p->name);
-    }
-    if (!said) {
-        splice_add(&s, S("input"));
-        put_arguments(c, p, out);
-    }
-    splice_close(&s);
+    const change rows[] = {{.key = S("id"), .text = p->id},
+                           {.key = S("name"), .text = p->name},
+                           {.key = S("input"), .put = put_arguments, .add = true}};
+    put_changed(out, p->raw, rows, p->ready ? 3 : 2, c, p);
+}
+
+static bool put_failed(const convo *c, const void *result, daruma_str old, daruma_buf *out)
+{
+    const convo_part *p = result;
+    (void)c;
+    buf_put(out, old.n && json_is_true(old) == p->failed ? old : p->failed ? S("true") : S("false"));
+    return true;
 }
 
 static void edit_result(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str key, value;
-    bool said = false, error = false;
-    splice s = splice_open(out, p->raw);
-    while (splice_next(&s, &key, &value))
-        if (key_is(key, S("tool_use_id"))) {
-            splice_key(&s);
-            put_same(out, value, p->id);
-        } else if (key_is(key, S("content"))) {
-            splice_key(&s);
-            put_result_content(c, p, out);
-            said = true;
-        } else if (key_is(key, S("is_error")) && json_is_true(value) != p->failed) {
-            splice_key(&s);
-            buf_put(out, p->failed ? S("true") : S("false"));
-            error = true;
-        } else {
-            error |= key_is(key, S("is_error"));
-            splice_keep(&s);
-        }
-    if (!said && (p->nparts || p->text.n)) {
-        splice_add(&s, S("content"));
-        put_result_content(c, p, out);
-    }
-    if (!error && p->failed) {
-        splice_add(&s, S("is_error"));
-        BUF_LIT(out, "true");
-    }
-    splice_close(&s);
+    const change rows[] = {{.key = S("tool_use_id"), .text = p->id},
+                           {.key = S("content"), .put = put_block_content, .add = p->nparts || p->text.n},
+                           {.key = S("is_error"), .put = put_failed, .add = p->failed}};
+    put_changed(out, p->raw, rows, COUNT(rows), c, p);
 }
 
 static void edit_thinking(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str key, value;
-    splice s = splice_open(out, p->raw);
-    while (splice_next(&s, &key, &value))
-        if (value.p == p->value.p && p->ready) {
-            splice_key(&s);
-            put_same(out, value, convo_part_text(c, p));
-        } else {
-            splice_keep(&s);
-        }
-    splice_close(&s);
+    const change words = {.at = p->value.p, .text = convo_part_text(c, p)};
+    put_changed(out, p->raw, &words, p->ready && p->value.n, c, p);
 }
 
 /* A part that is not as it was read. */
@@ -230,10 +161,7 @@ static void put_edited(const convo *c, const convo_part *p, daruma_buf *out)
     bool raw = json_is_object(p->raw);
     switch (p->kind) {
     case PART_TEXT:
-        if (raw)
-            edit_text(c, p, out);
-        else
-            compose_text(c, p, out);
+        (raw ? edit_text : put_text_block)(c, p, out);
         return;
     case PART_THINKING:
         (raw ? edit_thinking : compose_thinking)(c, p, out);
@@ -251,38 +179,6 @@ static void put_edited(const convo *c, const convo_part *p, daruma_buf *out)
         buf_put(out, p->raw);
         return;
     }
-}
-
-/* Parts as a string where that is what they are and were, else as a list. `old`: the content as it came. */
-static void put_blocks(const convo *c, const convo_part *const *parts, size_t n, daruma_str old, daruma_buf *out)
-{
-    bool list = json_is_array(old);
-    if (n == 1 && parts[0]->kind == PART_TEXT && !list && !json_is_object(parts[0]->raw)) {
-        if (part_as_read(parts[0]))
-            buf_put(out, parts[0]->raw);
-        else
-            put_said(out, c, parts[0]);
-        return;
-    }
-    if (n == 1 && part_as_read(parts[0]) && parts[0]->raw.p == old.p) {
-        buf_put(out, old); /* a content of no shape we know */
-        return;
-    }
-    weave w = weave_open(out, old);
-    for (size_t i = 0; i < n; i++) {
-        const convo_part *p = parts[i];
-        weave_next(&w, p->raw);
-        if (!part_as_read(p)) {
-            put_edited(c, p, out);
-        } else if (json_is_string(p->raw) && !(list && lies_in(p->raw, old))) { /* it was a whole content */
-            BUF_LIT(out, "{\"type\":\"text\"");
-            put_raw(out, "text", p->raw);
-            buf_putc(out, '}');
-        } else {
-            buf_put(out, p->raw);
-        }
-    }
-    weave_close(&w);
 }
 
 /* ---- messages ---- */
@@ -342,14 +238,14 @@ static void edit_message(const convo *c, const convo_message *m, daruma_buf *out
     daruma_str key, value;
     bool said = false;
     chosen parts = chosen_of(c, m, 1, out);
-    field content[] = {{.key = LIT("content")}}; /* of several the last counts */
+    field content[] = {FIELD("content")}; /* of several the last counts */
     fields_of(m->raw, FIELDS(content));
     splice s = splice_open(out, m->raw);
     while (splice_next(&s, &key, &value))
         if (value.p == content[0].value.p) {
             splice_key(&s);
             if (parts.n)
-                put_blocks(c, parts.p, parts.n, value, out);
+                content_put(c, &anthropic_content, parts.p, parts.n, value, out);
             else
                 buf_put(out, m->nparts ? S("\"\"") : value); /* it had none */
             said = true;
@@ -361,7 +257,7 @@ static void edit_message(const convo *c, const convo_message *m, daruma_buf *out
         }
     if (!said && parts.n) {
         splice_add(&s, S("content"));
-        put_blocks(c, parts.p, parts.n, (daruma_str){0}, out);
+        content_put(c, &anthropic_content, parts.p, parts.n, (daruma_str){0}, out);
     }
     splice_close(&s);
 }
@@ -397,7 +293,7 @@ static void compose_message(const convo *c, const convo_message *m, size_t n, we
     buf_putc(out, '{');
     put_text(out, "role", wire_role_of(m));
     put_key(out, "content");
-    put_blocks(c, parts.p, parts.n, (daruma_str){0}, out);
+    content_put(c, &anthropic_content, parts.p, parts.n, (daruma_str){0}, out);
     buf_putc(out, '}');
 }
 
@@ -445,77 +341,58 @@ static bool put_system(const convo *c, daruma_str old, daruma_buf *out)
         if (is_prompt(c, &c->messages[i]) && !c->messages[i].dropped)
             choose(c, &c->messages[i], &all, false, true);
     if (all.n)
-        put_blocks(c, all.p, all.n, old, out);
+        content_put(c, &anthropic_content, all.p, all.n, old, out);
     return all.n > 0;
 }
 
 /* ---- the rest of the body ---- */
 
-static void put_schema_format(const convo *c, daruma_buf *out)
+static bool put_schema_format(const convo *c, const void *of, daruma_str old, daruma_buf *out)
 {
+    (void)of;
+    (void)old;
+    if (c->set.format != FORMAT_SCHEMA)
+        return false;
     BUF_LIT(out, "{\"type\":\"json_schema\"");
     put_raw(out, "schema", c->set.format_schema);
     buf_putc(out, '}');
+    return true;
 }
 
 static bool put_output_format(const convo *c, daruma_str old, daruma_buf *out)
 {
-    if (c->set.format_edited && c->set.format != FORMAT_SCHEMA)
-        return false;
-    if (c->set.format_edited && old.n)
-        put_schema_format(c, out);
-    else
-        buf_put(out, old);
+    if (c->set.format_edited)
+        return old.n && put_schema_format(c, NULL, old, out);
+    buf_put(out, old);
     return old.n > 0;
 }
 
 static bool put_output_config(const convo *c, daruma_str old, daruma_buf *out)
 {
-    daruma_str key, value;
-    if (!c->set.format_edited || !json_get(old, S("format")).n) {
-        buf_put(out, old);
-        return old.n > 0;
-    }
-    splice s = splice_open(out, old);
-    while (splice_next(&s, &key, &value))
-        if (!key_is(key, S("format"))) {
-            splice_keep(&s);
-        } else if (c->set.format == FORMAT_SCHEMA) {
-            splice_key(&s);
-            put_schema_format(c, out);
-        }
-    splice_close(&s);
-    return s.kept > 0;
+    const change format = {.key = S("format"), .put = put_schema_format};
+    if (c->set.format_edited && json_get(old, S("format")).n)
+        return put_changed(out, old, &format, 1, c, NULL) > 0;
+    buf_put(out, old);
+    return old.n > 0;
 }
 
-static void put_tools(const convo *c, daruma_buf *out)
+static void put_tool(const convo_tool *t, daruma_buf *out)
 {
-    size_t own = 0;
-    for (size_t i = 0; i < c->ntools; i++) {
-        const convo_tool *t = &c->tools[i];
-        if (t->hosted)
-            continue;
-        if (!own++) {
-            put_key(out, "tools");
-            put_open(out, '[');
-        }
-        put_open(out, '{');
-        put_text(out, "name", t->name);
-        if (t->description.n)
-            put_text(out, "description", t->description);
-        put_raw(out, "input_schema", t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"));
-        buf_putc(out, '}');
-    }
-    if (!own)
-        return;
-    buf_putc(out, ']');
+    put_text(out, "name", t->name);
+    if (t->description.n)
+        put_text(out, "description", t->description);
+    put_raw(out, "input_schema", t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"));
+}
+
+static void put_tools_and_choice(const convo *c, daruma_buf *out)
+{
     static const daruma_str words[] = {[CHOICE_UNSAID] = LIT("auto"),
                                        [CHOICE_AUTO] = LIT("auto"),
                                        [CHOICE_NONE] = LIT("none"),
                                        [CHOICE_ANY] = LIT("any"),
                                        [CHOICE_ONE] = LIT("tool")};
     const convo_settings *s = &c->set;
-    if (s->choice == CHOICE_UNSAID && s->parallel != 0)
+    if (!put_tools(c, "[", put_tool, "]", out) || (s->choice == CHOICE_UNSAID && s->parallel != 0))
         return;
     put_key(out, "tool_choice");
     put_open(out, '{');
@@ -554,7 +431,7 @@ static void put_output(const convo *c, daruma_buf *out)
         put_text(out, "effort", c->set.effort);
     if (schema) {
         put_key(out, "format");
-        put_schema_format(c, out);
+        put_schema_format(c, NULL, (daruma_str){0}, out);
     }
     buf_putc(out, '}');
 }
@@ -569,7 +446,7 @@ static void anthropic_compose(const convo *c, daruma_buf *out)
     put_by(out, "system", put_system, c);
     put_key(out, "messages");
     put_messages(c, (daruma_str){0}, out);
-    put_tools(c, out);
+    put_tools_and_choice(c, out);
     put_thinking(s, max_output, out);
     put_output(c, out);
     put_raw(out, "temperature", s->temperature);

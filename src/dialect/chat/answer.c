@@ -244,7 +244,7 @@ static void read_string(turn *t, part_kind kind, daruma_str value, daruma_arena 
 /* {"name":...,"arguments":"..."}; some servers send the arguments as an object. */
 static void read_function(convo_part *p, daruma_str function, daruma_arena *a)
 {
-    field f[] = {{.key = LIT("name")}, {.key = LIT("arguments")}};
+    field f[] = {FIELD("name"), FIELD("arguments")};
     fields_of(function, FIELDS(f));
     p->name = json_text(f[0].value, a);
     p->value = f[1].value;
@@ -262,7 +262,7 @@ static void read_message(turn *t, const said_message *m, daruma_arena *a)
     read_string(t, PART_TEXT, m->refusal, a);
     t->refused = json_is_string(m->refusal) && value_given(m->refusal);
     for (json_iter it = json_open(m->tool_calls); json_next(&it, NULL, &call);) {
-        field f[] = {{.key = LIT("id")}, {.key = LIT("function")}};
+        field f[] = {FIELD("id"), FIELD("function")};
         fields_of(call, FIELDS(f));
         convo_part *p = answer_part(t, a, f[1].value.n ? PART_CALL : PART_OTHER, call);
         if (!p)
@@ -285,7 +285,7 @@ daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     t.message.raw = s.message.raw;
     t.usage = chat_read_usage(s.usage);
     read_message(&t, &s.message, a);
-    if (t.finish == FINISH_STOP && answer_has_calls(&t))
+    if (t.finish == FINISH_STOP && answer_says(&t, PART_CALL))
         t.finish = FINISH_CALLS;
     if (a->full)
         return DARUMA_EFULL;
@@ -351,12 +351,6 @@ static const convo_part *part_at(const turn *t, daruma_str span)
     return NULL;
 }
 
-/* Text that was added stands behind the content. */
-static void put_content(daruma_buf *out, const turn *t, daruma_str span)
-{
-    put_texts_of(out, t, PART_TEXT, span.p);
-}
-
 static void chat_fill(daruma_buf *out, int what, daruma_str span, const void *user)
 {
     const turn *t = user;
@@ -364,7 +358,7 @@ static void chat_fill(daruma_buf *out, int what, daruma_str span, const void *us
     if (what == HOLE_CONTENT && json_is_array(span)) {
         put_elements(out, span, t, is_piece, put_piece);
     } else if (what == HOLE_CONTENT && (!p || p->edited || p->dropped || t->message.edited)) {
-        put_content(out, t, span);
+        put_texts(out, t, PART_TEXT, span.p); /* text that was added stands behind the content */
     } else if (what == HOLE_CALLS) {
         put_elements(out, span, t, is_call, chat_answer_put_call);
     } else if (what == HOLE_CALL && p && p->edited && !p->dropped) {
@@ -426,19 +420,19 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
     if (t->refused)
         BUF_LIT(out, "null");
     else
-        put_texts(out, t, PART_TEXT);
+        put_texts(out, t, PART_TEXT, NULL);
     if (answer_says(t, PART_THINKING)) {
         BUF_LIT(out, ",\"reasoning_content\":");
-        put_texts(out, t, PART_THINKING);
+        put_texts(out, t, PART_THINKING, NULL);
     }
     BUF_LIT(out, ",\"refusal\":");
     if (t->refused)
-        put_texts(out, t, PART_TEXT);
+        put_texts(out, t, PART_TEXT, NULL);
     else
         BUF_LIT(out, "null");
     put_calls(out, t, x->functions);
     BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":");
-    turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
+    turn_finish finish = t->finish == FINISH_STOP && answer_says(t, PART_CALL) ? FINISH_CALLS : t->finish;
     BUF_SAY(out, buf_quoted(chat_finish_word(finish, x->functions)), "}],\"usage\":");
     chat_put_usage(out, &t->usage);
     buf_putc(out, '}');

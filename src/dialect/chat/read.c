@@ -30,7 +30,7 @@ static convo_role role_of(daruma_str role)
 
 static void chat_read_file(convo *c, convo_part *p, daruma_str file)
 {
-    field f[] = {{.key = LIT("file_data")}, {.key = LIT("file_id")}, {.key = LIT("filename")}};
+    field f[] = {FIELD("file_data"), FIELD("file_id"), FIELD("filename")};
     fields_of(file, FIELDS(f));
     p->kind = PART_MEDIA;
     p->remote = json_is_string(f[1].value) && f[1].value.n > 2;
@@ -42,7 +42,7 @@ static void chat_read_file(convo *c, convo_part *p, daruma_str file)
 
 static void read_audio(convo *c, convo_part *p, daruma_str audio)
 {
-    field f[] = {{.key = LIT("data")}, {.key = LIT("format")}};
+    field f[] = {FIELD("data"), FIELD("format")};
     fields_of(audio, FIELDS(f));
     p->kind = PART_MEDIA;
     p->media = text_of(c, f[0].value);
@@ -53,8 +53,8 @@ static void read_audio(convo *c, convo_part *p, daruma_str audio)
 static void read_piece(convo *c, convo_part *p)
 {
     enum { TYPE, TEXT, IMAGE, AUDIO, FILE_, REFUSAL, THINKING };
-    field f[] = {{.key = LIT("type")}, {.key = LIT("text")},    {.key = LIT("image_url")}, {.key = LIT("input_audio")},
-                 {.key = LIT("file")}, {.key = LIT("refusal")}, {.key = LIT("thinking")}};
+    field f[] = {FIELD("type"), FIELD("text"),    FIELD("image_url"), FIELD("input_audio"),
+                 FIELD("file"), FIELD("refusal"), FIELD("thinking")};
     if (json_is_string(p->raw)) {
         p->kind = PART_TEXT;
         p->value = p->raw;
@@ -142,8 +142,8 @@ static void read_seal(convo *c, convo_part *p, daruma_str extra)
 static void chat_read_call(convo *c, convo_part *p)
 {
     enum { ID, FUNCTION, CUSTOM, EXTRA };
-    field f[] = {{.key = LIT("id")}, {.key = LIT("function")}, {.key = LIT("custom")}, {.key = LIT("extra_content")}};
-    field in[] = {{.key = LIT("name")}, {.key = LIT("arguments")}, {.key = LIT("input")}};
+    field f[] = {FIELD("id"), FIELD("function"), FIELD("custom"), FIELD("extra_content")};
+    field in[] = {FIELD("name"), FIELD("arguments"), FIELD("input")};
     if (!json_is_object(p->raw))
         return;
     fields_of(p->raw, FIELDS(f));
@@ -190,7 +190,7 @@ static void read_thought(convo *c, convo_message *m, daruma_str value)
     p->value = value;
     daruma_str piece; /* OpenRouter: each piece may be signed or encrypted by the provider behind it */
     for (json_iter it = json_is_array(value) ? quick_open(value) : (json_iter){0}; json_next(&it, NULL, &piece);) {
-        field f[] = {{.key = LIT("signature")}, {.key = LIT("data")}};
+        field f[] = {FIELD("signature"), FIELD("data")};
         fields_of(piece, FIELDS(f));
         p->sealed |= value_given(f[0].value) || value_given(f[1].value);
     }
@@ -243,11 +243,7 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of, bool legacy
         {{LIT("tools"), LIT("parameters")}, {LIT("tools"), LIT("function.parameters")}},
         {{LIT("functions"), LIT("parameters")}, {LIT("functions"), LIT("function.parameters")}}};
     enum { FUNCTION, CUSTOM, NAME, DESCRIPTION, PARAMETERS };
-    field f[] = {{.key = LIT("function")},
-                 {.key = LIT("custom")},
-                 {.key = LIT("name")},
-                 {.key = LIT("description")},
-                 {.key = LIT("parameters")}};
+    field f[] = {FIELD("function"), FIELD("custom"), FIELD("name"), FIELD("description"), FIELD("parameters")};
     convo_tool *t = tool_add(c, raw, of);
     if (!t)
         return;
@@ -332,7 +328,7 @@ enum { BODY_FIELDS(FIELD_SYMBOL) B_N };
 static void read_thinking(convo *c, const field *f)
 {
     enum { EFFORT, MAX, ENABLED };
-    field r[] = {{.key = LIT("effort")}, {.key = LIT("max_tokens")}, {.key = LIT("enabled")}};
+    field r[] = {FIELD("effort"), FIELD("max_tokens"), FIELD("enabled")};
     convo_settings *s = &c->set;
     fields_of(f[B_REASONING].value, FIELDS(r));
     s->effort = text_of(c, json_is_string(f[B_EFFORT].value) ? f[B_EFFORT].value : r[EFFORT].value);
@@ -376,9 +372,7 @@ static void read_settings(convo *c, const field *f)
 
 daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret)
 {
-    static const field names[B_N] = {BODY_FIELDS(FIELD_KEY)};
-    field f[B_N];
-    memcpy(f, names, sizeof names);
+    field f[B_N] = {BODY_FIELDS(FIELD_KEY)};
     size_t count = 0;
     daruma_status status = fields_of_request(body, f, B_N, B_MESSAGES, &count);
     if (status != DARUMA_OK)

@@ -18,10 +18,7 @@ bool chat_put_format(const convo *c, daruma_str old, daruma_buf *out)
         return true;
     case FORMAT_SCHEMA:
         BUF_LIT(out, "{\"type\":\"json_schema\",\"json_schema\":{");
-        put_text(out, "name", s->format_name.n ? s->format_name : S("answer"));
-        put_raw(out, "schema", s->format_schema);
-        if (s->format_strict)
-            put_bool(out, "strict", true);
+        openai_put_schema(s, out);
         BUF_LIT(out, "}}");
         return true;
     }
@@ -30,7 +27,6 @@ bool chat_put_format(const convo *c, daruma_str old, daruma_buf *out)
 
 static void put_tool(const convo_tool *t, daruma_buf *out)
 {
-    put_open(out, '{');
     put_text(out, "type", S("function"));
     put_key(out, "function");
     put_open(out, '{');
@@ -40,41 +36,14 @@ static void put_tool(const convo_tool *t, daruma_buf *out)
     put_raw(out, "parameters", t->schema);
     if (t->strict)
         put_bool(out, "strict", true);
-    BUF_LIT(out, "}}");
-}
-
-static void put_tools(const convo *c, daruma_buf *out)
-{
-    size_t own = 0;
-    for (size_t i = 0; i < c->ntools; i++)
-        own += !c->tools[i].hosted;
-    if (!own)
-        return;
-    put_key(out, "tools");
-    put_open(out, '[');
-    for (size_t i = 0; i < c->ntools; i++)
-        if (!c->tools[i].hosted)
-            put_tool(&c->tools[i], out);
-    buf_putc(out, ']');
-    const convo_settings *s = &c->set;
-    static const char *const words[] = {
-        [CHOICE_AUTO] = "\"auto\"", [CHOICE_NONE] = "\"none\"", [CHOICE_ANY] = "\"required\""};
-    if (s->choice == CHOICE_ONE) {
-        put_key(out, "tool_choice");
-        BUF_LIT(out, "{\"type\":\"function\",\"function\":{");
-        put_text(out, "name", s->choice_name);
-        BUF_LIT(out, "}}");
-    } else if (s->choice != CHOICE_UNSAID) {
-        put_raw(out, "tool_choice", str_of(words[s->choice]));
-    }
-    if (s->parallel >= 0)
-        put_bool(out, "parallel_tool_calls", s->parallel);
+    buf_putc(out, '}');
 }
 
 void chat_put_settings(const convo *c, daruma_buf *out)
 {
     const convo_settings *s = &c->set;
-    put_tools(c, out);
+    if (put_tools(c, "[", put_tool, "]", out))
+        openai_put_choice(s, true, out);
     bool older = str_eq(s->max_output_path, S("max_tokens"));
     put_int(out, older ? "max_tokens" : "max_completion_tokens", s->max_output);
     put_raw(out, "temperature", s->temperature);

@@ -132,13 +132,9 @@ turn_deltas chat_read_delta(turn_reader *r, const dialect_said *e, turn_delta *f
 
 static void chunk(turn_writer *w, daruma_buf *out)
 {
-    BUF_LIT(out, "data: {\"id\":");
-    buf_json(out, turn_id(&w->r));
-    BUF_LIT(out, ",\"object\":\"chat.completion.chunk\",\"created\":");
-    buf_int(out, w->r.created);
-    BUF_LIT(out, ",\"model\":");
-    buf_json(out, str_of(w->r.model));
-    BUF_LIT(out, ",\"choices\":[");
+    BUF_SAY(out, "data: {\"id\":", buf_quoted(turn_id(&w->r)),
+            ",\"object\":\"chat.completion.chunk\",\"created\":", w->r.created,
+            ",\"model\":", buf_quoted(str_of(w->r.model)), ",\"choices\":[");
 }
 
 static void chunk_delta(turn_writer *w, daruma_buf *out)
@@ -172,13 +168,7 @@ static void put_function(turn_writer *w, int nth, daruma_str name, daruma_str ar
         return;
     chunk_delta(w, out);
     BUF_LIT(out, "\"function_call\":{");
-    if (name.n) {
-        BUF_LIT(out, "\"name\":");
-        buf_json(out, name);
-        buf_putc(out, ',');
-    }
-    BUF_LIT(out, "\"arguments\":");
-    buf_json(out, arguments);
+    BUF_MEMBERS(out, "name", buf_any(name), "arguments", arguments);
     buf_putc(out, '}');
     chunk_end(out);
 }
@@ -209,18 +199,12 @@ static void put_args_delta(turn_writer *w, int nth, bool custom, daruma_str text
     }
     bool reopened = reopen_call(w, nth, out);
     w->call_end = 0; /* the next piece may find another buffer of that length */
-    if (reopened) {
-        buf_json(out, text);
-        BUF_LIT(out, "}}]");
-        chunk_end(out);
-        return;
+    if (!reopened) {
+        chunk_delta(w, out);
+        BUF_SAY(out, "\"tool_calls\":[{\"index\":", at,
+                custom ? ",\"custom\":{\"input\":" : ",\"function\":{\"arguments\":");
     }
-    chunk_delta(w, out);
-    BUF_LIT(out, "\"tool_calls\":[{\"index\":");
-    buf_int(out, at);
-    buf_putz(out, custom ? ",\"custom\":{\"input\":" : ",\"function\":{\"arguments\":");
-    buf_json(out, text);
-    BUF_LIT(out, "}}]");
+    BUF_SAY(out, buf_quoted(text), "}}]");
     chunk_end(out);
 }
 
@@ -254,9 +238,7 @@ static void write_speech(turn_writer *w, const turn_delta *d, const char *member
         block_open(&w->r, -1, d->kind);
     w->r.open_bytes += (int64_t)d->text.n;
     chunk_delta(w, out);
-    put_cstr(out, member);
-    buf_putc(out, ':');
-    buf_json(out, d->text);
+    BUF_SAY(out, "\"", member, "\":", buf_quoted(d->text));
     chunk_end(out);
 }
 
@@ -273,14 +255,11 @@ static void chat_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out
         return;
     }
     chunk_delta(w, out);
-    BUF_LIT(out, "\"tool_calls\":[{\"index\":");
-    buf_int(out, at);
-    BUF_LIT(out, ",\"id\":");
+    BUF_SAY(out, "\"tool_calls\":[{\"index\":", at, ",\"id\":");
     put_id(out, d->id, "call_", w->made, (uint64_t)nth + 1);
-    buf_putz(out, d->custom ? ",\"type\":\"custom\",\"custom\":{\"name\":"
-                            : ",\"type\":\"function\",\"function\":{\"name\":");
-    buf_json(out, d->name);
-    buf_putz(out, d->custom ? ",\"input\":\"\"}}]" : ",\"arguments\":\"\"}}]");
+    BUF_SAY(out,
+            d->custom ? ",\"type\":\"custom\",\"custom\":{\"name\":" : ",\"type\":\"function\",\"function\":{\"name\":",
+            buf_quoted(d->name), d->custom ? ",\"input\":\"\"}}]" : ",\"arguments\":\"\"}}]");
     chunk_end(out);
     w->call_end = out->n;
 }
@@ -307,9 +286,8 @@ static void chat_write_end(turn_writer *w, daruma_buf *out)
         close_call(w, i, out);
     if (!w->r.finished) {
         chunk(w, out);
-        BUF_LIT(out, "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":");
-        buf_json(out, chat_finish_word(writer_ends(w), w->functions));
-        BUF_LIT(out, "}]");
+        BUF_SAY(out, "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":",
+                buf_quoted(chat_finish_word(writer_ends(w), w->functions)), "}]");
         if (usage && !w->usage_asked) {
             BUF_LIT(out, ",\"usage\":");
             writer_put_usage(w, chat_put_usage, out);

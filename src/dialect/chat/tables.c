@@ -23,22 +23,15 @@ static request_scan chat_scan(daruma_str body, uint32_t *newest, bool strict)
     return scan_request(body, keys, COUNT(keys), &hosted_chat, newest, strict);
 }
 
-/* No [DONE] behind it: clients take that for success. */
-static void chat_write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                                    daruma_str note, const turn_reader *r)
-{
-    (void)r;
-    BUF_LIT(out, "data: ");
-    openai_write_error(out, f, status, message, note);
-    BUF_LIT(out, "\n\n");
-}
-
 const dialect dialect_openai = {
     .name = "openai",
     .provider = LIT("openai"),
     .key_header = "authorization",
     .key_prefix = "Bearer ",
+    .path = LIT("/v1/chat/completions"),
     .messages = LIT("messages"),
+    .cap_path = LIT("max_completion_tokens"),
+    .formats = {LIT("response_format")},
     .remote_marks = {LIT("\"file_id\""), LIT("\"audio\"")},
     .asks_stream = LIT("\"stream\":true,\"stream_options\":{\"include_usage\":true}"),
     .choice_path = LIT("tool_choice"),
@@ -52,7 +45,7 @@ const dialect dialect_openai = {
     .scan = chat_scan,
     .is_error = openai_is_error,
     .write_error = openai_write_error,
-    .write_stream_error = chat_write_stream_error,
+    .error_event = LIT("data: "), /* and no [DONE] behind it: clients take that for success */
     .quirks = CHAT_QUIRKS,
     SHAPE_ROW(chat),
 };

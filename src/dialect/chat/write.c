@@ -51,46 +51,21 @@ static void put_media(const convo_part *p, daruma_buf *out)
 
 static void put_text_piece(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str key, value;
-    bool said = false;
-    if (!json_is_object(p->raw)) {
-        BUF_LIT(out, "{\"type\":\"text\"");
-        if (part_as_read(p))
-            put_raw(out, "text", p->raw);
-        else {
-            put_key(out, "text");
-            put_said(out, c, p);
-        }
-        buf_putc(out, '}');
-        return;
-    }
-    splice s = splice_open(out, p->raw);
-    while (splice_next(&s, &key, &value))
-        if (value.p == p->value.p) { /* "text", or "refusal" */
-            splice_key(&s);
-            put_same(out, value, convo_part_text(c, p));
-            said = true;
-        } else {
-            splice_keep(&s);
-        }
-    if (!said) {
-        splice_add(&s, S("text"));
-        buf_json(out, convo_part_text(c, p));
-    }
-    splice_close(&s);
+    const change words = {.key = S("text"), .at = p->value.p, .text = convo_part_text(c, p), .add = true};
+    if (json_is_object(p->raw)) /* its "text", or "refusal" */
+        put_changed(out, p->raw, &words, 1, c, p);
+    else
+        put_text_block(c, p, out);
 }
 
-static bool has_piece(const convo_part *p)
+static bool has_piece(const convo *c, const convo_part *p)
 {
+    (void)c;
     return !p->dropped && p->kind != PART_RESULT && p->kind != PART_CALL && (p->kind != PART_OTHER || p->raw.n);
 }
 
-static void put_piece(const convo *c, const convo_part *p, bool of_list, daruma_buf *out)
+static void put_piece(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    if (part_as_read(p) && (of_list || json_is_object(p->raw))) {
-        buf_put(out, p->raw);
-        return;
-    }
     if (p->kind == PART_MEDIA)
         put_media(p, out);
     else if (p->kind == PART_OTHER)
@@ -99,51 +74,15 @@ static void put_piece(const convo *c, const convo_part *p, bool of_list, daruma_
         put_text_piece(c, p, out);
 }
 
-/* Parts as a string where that is what they are and were, else as a list. `old`: the content as it came. */
-static void put_pieces(const convo *c, const convo_part *const *parts, size_t n, daruma_str old, daruma_buf *out)
-{
-    if (n == 1 && parts[0]->kind == PART_TEXT && !json_is_array(old) && !json_is_object(parts[0]->raw)) {
-        if (part_as_read(parts[0]))
-            buf_put(out, parts[0]->raw);
-        else
-            put_said(out, c, parts[0]);
-        return;
-    }
-    if (n == 1 && parts[0]->kind == PART_OTHER && part_as_read(parts[0]) && parts[0]->raw.p == old.p) {
-        buf_put(out, old); /* a content of no shape we know */
-        return;
-    }
-    weave w = weave_open(out, old);
-    for (size_t i = 0; i < n; i++) {
-        weave_next(&w, parts[i]->raw);
-        put_piece(c, parts[i], json_is_array(old) && lies_in(parts[i]->raw, old), out);
-    }
-    weave_close(&w);
-}
+static const content_wire chat_content = {has_piece, put_piece};
 
 /* ---- results ---- */
 
-static void put_result_content(const convo *c, const convo_part *p, daruma_buf *out)
+static bool put_said_by(const convo *c, const void *result, daruma_str old, daruma_buf *out)
 {
-    const convo_part **live = p->nparts ? ARENA_NEW(c->arena, const convo_part *, p->nparts) : NULL;
-    size_t n = 0;
-    if (!live) {
-        out->full |= p->nparts > 0;
-        if (part_encoded(p) && !p->raw.n)
-            put_said(out, c, p);
-        else if (p->ready || !p->value.n)
-            put_same(out, p->value, convo_part_text(c, p));
-        else
-            buf_put(out, p->value);
-        return;
-    }
-    for (size_t i = 0; i < p->nparts; i++)
-        if (has_piece(&p->parts[i]))
-            live[n++] = &p->parts[i];
-    if (n)
-        put_pieces(c, live, n, p->value, out);
-    else
-        BUF_LIT(out, "\"\"");
+    (void)old;
+    content_put_result(c, &chat_content, result, out);
+    return true;
 }
 
 static void compose_result(const convo *c, const convo_message *m, const convo_part *p, daruma_buf *out)
@@ -153,76 +92,38 @@ static void compose_result(const convo *c, const convo_message *m, const convo_p
     put_text(out, "role", legacy ? S("function") : S("tool"));
     put_text(out, legacy ? "name" : "tool_call_id", legacy ? p->name : p->id);
     put_key(out, "content");
-    put_result_content(c, p, out);
+    put_said_by(c, p, (daruma_str){0}, out);
     buf_putc(out, '}');
 }
 
 static void put_result(const convo *c, const convo_message *m, const convo_part *p, daruma_buf *out)
 {
-    daruma_str key, value;
-    bool said = false, named = false;
-    if (part_as_read(p)) {
+    const change rows[] = {{.key = S("tool_call_id"), .text = p->id, .add = p->id.n},
+                           {.key = S("content"), .put = put_said_by, .add = true}};
+    if (part_as_read(p))
         buf_put(out, p->raw);
-        return;
-    }
-    if (!json_is_object(p->raw)) {
+    else if (json_is_object(p->raw))
+        put_changed(out, p->raw, rows, COUNT(rows), c, p);
+    else
         compose_result(c, m, p, out);
-        return;
-    }
-    splice s = splice_open(out, p->raw);
-    while (splice_next(&s, &key, &value))
-        if (key_is(key, S("content"))) {
-            splice_key(&s);
-            put_result_content(c, p, out);
-            said = true;
-        } else if (key_is(key, S("tool_call_id"))) {
-            splice_key(&s);
-            put_same(out, value, p->id);
-            named = true;
-        } else {
-            splice_keep(&s);
-        }
-    if (!named && p->id.n) {
-        splice_add(&s, S("tool_call_id"));
-        buf_json(out, p->id);
-    }
-    if (!said) {
-        splice_add(&s, S("content"));
-        put_result_content(c, p, out);
-    }
-    splice_close(&s);
 }
 
 /* ---- calls ---- */
 
-/* "function", "custom" or the older function_call: its name and arguments. */
-static void put_function(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
+/* "function", "custom" or the older function_call: its name and arguments. What is no object stays as it is. */
+static bool put_function(const convo *c, const void *call, daruma_str old, daruma_buf *out)
 {
-    daruma_str key, value;
-    bool named = false, argued = false;
-    splice s = splice_open(out, old);
-    while (splice_next(&s, &key, &value))
-        if (key_is(key, S("name"))) {
-            splice_key(&s);
-            put_same(out, value, p->name);
-            named = true;
-        } else if ((key_is(key, S("arguments")) || key_is(key, S("input"))) && p->ready) {
-            splice_key(&s);
-            put_same(out, value, p->text);
-            argued = true;
-        } else {
-            argued |= key_is(key, S("arguments")) || key_is(key, S("input"));
-            splice_keep(&s);
-        }
-    if (!named) {
-        splice_add(&s, S("name"));
-        buf_json(out, p->name);
-    }
-    if (!argued) {
-        splice_add(&s, S("arguments"));
-        buf_json(out, convo_part_text(c, p));
-    }
-    splice_close(&s);
+    const convo_part *p = call;
+    bool bare = !json_get(old, S("arguments")).n && !json_get(old, S("input")).n;
+    daruma_str said = p->ready || bare ? convo_part_text(c, p) : (daruma_str){0};
+    const change rows[] = {{.key = S("name"), .text = p->name, .add = true},
+                           {.key = S("arguments"), .text = said, .add = bare},
+                           {.key = S("input"), .text = said}};
+    if (json_is_object(old))
+        put_changed(out, old, rows, p->ready || bare ? COUNT(rows) : 1, c, p);
+    else
+        buf_put(out, old);
+    return true;
 }
 
 static void compose_call(const convo *c, const convo_part *p, daruma_buf *out)
@@ -243,33 +144,15 @@ static void compose_call(const convo *c, const convo_part *p, daruma_buf *out)
 
 static void chat_put_call(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str key, value;
-    bool named = false;
-    if (part_as_read(p) || p->kind == PART_OTHER) {
+    const change rows[] = {{.key = S("id"), .text = p->id, .add = p->id.n},
+                           {.key = S("function"), .put = put_function},
+                           {.key = S("custom"), .put = put_function}};
+    if (part_as_read(p) || p->kind == PART_OTHER)
         buf_put(out, p->raw);
-        return;
-    }
-    if (!json_is_object(p->raw)) {
+    else if (json_is_object(p->raw))
+        put_changed(out, p->raw, rows, COUNT(rows), c, p);
+    else
         compose_call(c, p, out);
-        return;
-    }
-    splice s = splice_open(out, p->raw);
-    while (splice_next(&s, &key, &value))
-        if (key_is(key, S("id"))) {
-            splice_key(&s);
-            put_same(out, value, p->id);
-            named = true;
-        } else if ((key_is(key, S("function")) || key_is(key, S("custom"))) && json_is_object(value)) {
-            splice_key(&s);
-            put_function(c, p, value, out);
-        } else {
-            splice_keep(&s);
-        }
-    if (!named && p->id.n) {
-        splice_add(&s, S("id"));
-        buf_json(out, p->id);
-    }
-    splice_close(&s);
 }
 
 /* ---- messages ---- */
@@ -322,13 +205,13 @@ static size_t live_in(const convo_message *m, const field *f, int home, const co
     return n;
 }
 
-static void put_content(const convo *c, const convo_message *m, const field *f, const convo_part **live,
-                        daruma_buf *out)
+static void put_message_content(const convo *c, const convo_message *m, const field *f, const convo_part **live,
+                                daruma_buf *out)
 {
     size_t calls = live_in(m, f, M_CALLS, live) + live_in(m, f, M_FUNCTION_CALL, live);
     size_t n = live_in(m, f, M_CONTENT, live);
     if (n)
-        put_pieces(c, live, n, f[M_CONTENT].value, out);
+        content_put(c, &chat_content, live, n, f[M_CONTENT].value, out);
     else if (calls)
         BUF_LIT(out, "null");
     else
@@ -408,7 +291,7 @@ static void put_member(speaking *x, splice *s, int member, daruma_str value)
             return;
         }
         splice_key(s);
-        put_content(x->c, x->m, x->f, x->live, s->out);
+        put_message_content(x->c, x->m, x->f, x->live, s->out);
         return;
     case M_CALLS:
         if (!changed(x->m, x->f, M_CALLS)) {
@@ -439,7 +322,7 @@ static void put_new_members(speaking *x, splice *s)
     bool ours = !x->m->raw.n;
     if (!(x->seen >> M_CONTENT & 1) && (n || ours || x->no_content)) {
         splice_add(s, S("content"));
-        put_content(x->c, x->m, x->f, x->live, s->out);
+        put_message_content(x->c, x->m, x->f, x->live, s->out);
     }
     if (!(x->seen >> M_THOUGHT & 1) && (n = live_in(x->m, x->f, M_THOUGHT, x->live)) > 0) {
         splice_add(s, S("reasoning_content"));

@@ -284,12 +284,8 @@ void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question
 
 daruma_str dialect_path(const dialect *d, daruma_str model, bool stream, daruma_arena *a)
 {
-    if (d == &dialect_openai)
-        return S("/v1/chat/completions");
-    if (d == &dialect_anthropic)
-        return S("/v1/messages");
-    if (d == &dialect_openai_responses)
-        return S("/v1/responses");
+    if (d->path.n)
+        return d->path;
     daruma_buf b = buf_in(a);
     BUF_LIT(&b, "/v1beta/");
     if (!str_starts(model, S("models/")) && !str_starts(model, S("tunedModels/")))

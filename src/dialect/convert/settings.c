@@ -433,10 +433,7 @@ static bool wants_several(const convo *from)
 void convert_settings(const convo *from, const convert_names *names, convo *out, dialect_losses *lost)
 {
     const dialect *to = names->to;
-    out->set.max_output_path = to == &dialect_openai             ? S("max_completion_tokens")
-                               : to == &dialect_openai_responses ? S("max_output_tokens")
-                               : to == &dialect_gemini           ? S("generationConfig.maxOutputTokens")
-                                                                 : S("max_tokens");
+    out->set.max_output_path = to->cap_path;
     out->set.format_edited = false;
     if (wants_several(from))
         dialect_lose(lost, "several_answers");

@@ -307,7 +307,7 @@ static void read_call(gathering *g, daruma_str part, daruma_str call, daruma_str
         convo_part *p = answer_part(g->t, g->a, PART_CALL, part);
         if (!p)
             return;
-        field f[] = {{.key = LIT("id")}, {.key = LIT("name")}, {.key = LIT("args")}};
+        field f[] = {FIELD("id"), FIELD("name"), FIELD("args")};
         fields_of(call, FIELDS(f));
         p->id = json_text(f[0].value, g->a);
         p->name = json_text(f[1].value, g->a);
@@ -386,7 +386,7 @@ static turn_finish finish_read(const turn *t, daruma_str whole)
     daruma_str blocked = gemini_get(gemini_get(whole, S("promptFeedback")), S("blockReason"));
     if (json_is_object(whole) && value_given(blocked) && !json_count(json_get(whole, S("candidates"))))
         return FINISH_FILTER;
-    return gemini_finish_means(t->finish_raw, answer_has_calls(t));
+    return gemini_finish_means(t->finish_raw, answer_says(t, PART_CALL));
 }
 
 /* Also all responses of a stream as one array, which is what comes without alt=sse. */
@@ -421,39 +421,27 @@ daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     return DARUMA_OK;
 }
 
-static void put_signature(daruma_buf *out, daruma_str signature)
+/* Its signature, and the end of a part. */
+static void end_part(daruma_buf *out, daruma_str signature)
 {
-    if (!signature.n)
-        return;
-    BUF_LIT(out, ",\"thoughtSignature\":");
-    buf_json(out, signature);
+    BUF_MEMBERS(out, "thoughtSignature", buf_any(signature));
+    buf_putc(out, '}');
 }
 
 void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature)
 {
     BUF_LIT(out, "{\"functionCall\":{");
-    if (id.n) {
-        BUF_LIT(out, "\"id\":");
-        buf_json(out, id);
-        buf_putc(out, ',');
-    }
-    BUF_LIT(out, "\"name\":");
-    buf_json(out, name);
-    BUF_LIT(out, ",\"args\":");
+    BUF_MEMBERS(out, "id", buf_any(id), "name", name);
+    put_key(out, "args");
     put_args(out, arguments);
     buf_putc(out, '}');
-    put_signature(out, signature);
-    buf_putc(out, '}');
+    end_part(out, signature);
 }
 
 void gemini_put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature)
 {
-    BUF_LIT(out, "{\"text\":");
-    buf_json(out, text);
-    if (thought)
-        BUF_LIT(out, ",\"thought\":true");
-    put_signature(out, signature);
-    buf_putc(out, '}');
+    BUF_SAY(out, "{\"text\":", buf_quoted(text), thought ? ",\"thought\":true" : "");
+    end_part(out, signature);
 }
 
 static void put_part_new(daruma_buf *out, const convo_part *p)
@@ -494,10 +482,7 @@ static void gemini_fill(daruma_buf *out, int what, daruma_str span, const void *
 
 void gemini_put_tail(daruma_buf *out, daruma_str model, daruma_str id)
 {
-    BUF_LIT(out, ",\"modelVersion\":");
-    buf_json(out, model);
-    BUF_LIT(out, ",\"responseId\":");
-    buf_json(out, id);
+    BUF_MEMBERS(out, "modelVersion", model, "responseId", id);
     buf_putc(out, '}');
 }
 

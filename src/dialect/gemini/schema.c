@@ -76,16 +76,6 @@ static size_t row_of(daruma_str key)
     return i;
 }
 
-static void put_raw_key(rewriting *w, daruma_str key, bool *first)
-{
-    if (!*first)
-        buf_putc(w->out, ',');
-    *first = false;
-    buf_putc(w->out, '"');
-    buf_put(w->out, key);
-    BUF_LIT(w->out, "\":");
-}
-
 /* ---- values ---- */
 
 static void put_type(rewriting *w, daruma_str type)
@@ -103,16 +93,16 @@ static void put_type(rewriting *w, daruma_str type)
 static void put_and_null(rewriting *w, daruma_str list, daruma_str null)
 {
     daruma_str one;
-    bool first = true, has = false;
+    bool has = false;
     buf_putc(w->out, '[');
-    for (json_iter it = json_open(list); json_next(&it, NULL, &one); first = false) {
-        if (!first)
-            buf_putc(w->out, ',');
+    for (json_iter it = json_open(list); json_next(&it, NULL, &one);) {
+        buf_comma(w->out);
         put_type(w, one);
         has |= str_eq(one, null);
     }
     if (null.n && !has) {
-        BUF_SAY(w->out, first ? "" : ",", null);
+        buf_comma(w->out);
+        buf_put(w->out, null);
     }
     buf_putc(w->out, ']');
 }
@@ -137,44 +127,44 @@ static void put_enum(rewriting *w, daruma_str list, daruma_str type, bool nullab
     static const daruma_str numeric[] = {LIT("INTEGER"), LIT("NUMBER"), LIT("integer"), LIT("number")};
     bool numbers = STR_ANY(value_is, type, numeric);
     daruma_str one;
-    bool first = true, null = false;
+    bool null = false;
     buf_putc(w->out, '[');
-    for (json_iter it = json_open(list); json_next(&it, NULL, &one); first = false) {
+    for (json_iter it = json_open(list); json_next(&it, NULL, &one);) {
         daruma_str plain = value_raw(one);
         bool number = numbers && json_valid(plain) && json_is_number(str_trim(plain));
-        if (!first)
-            buf_putc(w->out, ',');
+        buf_comma(w->out);
         buf_put(w->out, number ? str_trim(plain) : one);
         w->changed |= number;
         null |= json_is_null(one);
     }
-    if (nullable && !null)
-        buf_putz(w->out, first ? "null" : ",null");
+    if (nullable && !null) {
+        buf_comma(w->out);
+        BUF_LIT(w->out, "null");
+    }
     buf_putc(w->out, ']');
 }
 
 static void put_list(rewriting *w, daruma_str list, bool nullable, int depth)
 {
     daruma_str one;
-    bool first = true;
     buf_putc(w->out, '[');
-    for (json_iter it = json_open(list); json_next(&it, NULL, &one); first = false) {
-        if (!first)
-            buf_putc(w->out, ',');
+    for (json_iter it = json_open(list); json_next(&it, NULL, &one);) {
+        buf_comma(w->out);
         put_schema(w, one, depth + 1);
     }
-    if (nullable)
-        buf_putz(w->out, first ? "{\"type\":\"null\"}" : ",{\"type\":\"null\"}");
+    if (nullable) {
+        buf_comma(w->out);
+        BUF_LIT(w->out, "{\"type\":\"null\"}");
+    }
     buf_putc(w->out, ']');
 }
 
 static void put_map(rewriting *w, daruma_str map, int depth)
 {
     daruma_str key, value;
-    bool first = true;
     buf_putc(w->out, '{');
     for (json_iter it = json_open(map); json_next(&it, &key, &value);) {
-        put_raw_key(w, key, &first);
+        buf_key(w->out, key);
         put_schema(w, value, depth + 1);
     }
     buf_putc(w->out, '}');
@@ -185,7 +175,6 @@ static void put_properties(rewriting *w, daruma_str map, daruma_str order, int d
 {
     daruma_str key, value, name;
     str_map places = {0}; /* 1 + offset of a value, 0: it is out */
-    bool first = true;
     if (!json_is_array(order)) {
         put_map(w, map, depth);
         return;
@@ -202,13 +191,13 @@ static void put_properties(rewriting *w, daruma_str map, daruma_str order, int d
             continue;
         json_skip(map, (size_t)*at - 1, &value);
         *at = 0;
-        put_raw_key(w, value_raw(name), &first);
+        buf_key(w->out, value_raw(name));
         put_schema(w, value, depth + 1);
     }
     for (json_iter it = json_open(map); json_next(&it, &key, &value);) {
         const uint64_t *at = map_get(&places, key);
         if (at && *at == 1 + (uint64_t)(value.p - map.p)) {
-            put_raw_key(w, key, &first);
+            buf_key(w->out, key);
             put_schema(w, value, depth + 1);
         }
     }
@@ -323,7 +312,6 @@ static bool is_left_out(member_is is, daruma_str value)
 static void put_schema(rewriting *w, daruma_str schema, int depth)
 {
     daruma_str key, value;
-    bool first = true;
     if (!json_is_object(schema) || depth == SCHEMA_DEPTH_MAX) {
         buf_put(w->out, schema);
         return;
@@ -334,7 +322,7 @@ static void put_schema(rewriting *w, daruma_str schema, int depth)
     for (json_iter it = json_open(schema); json_next(&it, &key, &value) && !w->out->full;) {
         size_t row = row_of(key);
         if (row == COUNT(members) || !holds(members[row].is, value)) {
-            put_raw_key(w, key, &first);
+            buf_key(w->out, key);
             buf_put(w->out, value);
             continue;
         }
@@ -343,7 +331,7 @@ static void put_schema(rewriting *w, daruma_str schema, int depth)
         if (is_left_out(is, value))
             continue;
         w->changed |= !str_eq(key, str_of(members[row].as));
-        put_raw_key(w, str_of(members[row].as), &first);
+        buf_key(w->out, str_of(members[row].as));
         put_member(w, &with, is, value, depth);
     }
     buf_putc(w->out, '}');

@@ -34,26 +34,11 @@ bool gemini_put_config(const convo *c, daruma_str old, daruma_buf *out)
     return true;
 }
 
-static void compose_tools(const convo *c, daruma_buf *out)
+static void put_tool(const convo_tool *t, daruma_buf *out)
 {
-    bool some = false;
-    for (size_t i = 0; i < c->ntools; i++) {
-        const convo_tool *t = &c->tools[i];
-        if (t->hosted || !t->name.n)
-            continue;
-        if (!some) {
-            put_key(out, "tools");
-            BUF_LIT(out, "[{\"functionDeclarations\":[");
-            some = true;
-        }
-        put_open(out, '{');
-        put_text(out, "name", t->name);
-        put_text(out, "description", t->description);
-        put_raw(out, "parametersJsonSchema", t->schema);
-        buf_putc(out, '}');
-    }
-    if (some)
-        BUF_LIT(out, "]}]");
+    put_text(out, "name", t->name);
+    put_text(out, "description", t->description);
+    put_raw(out, "parametersJsonSchema", t->schema);
 }
 
 static void compose_choice(const convo *c, daruma_buf *out)
@@ -117,7 +102,7 @@ static void compose_config(const convo *c, daruma_buf *out)
 
 void gemini_put_settings(const convo *c, daruma_buf *out)
 {
-    compose_tools(c, out);
+    put_tools(c, "[{\"functionDeclarations\":[", put_tool, "]}]", out);
     compose_choice(c, out);
     compose_config(c, out);
 }

@@ -114,28 +114,14 @@ static void gemini_write_error(daruma_buf *out, const daruma_failure *f, int sta
                                daruma_str note)
 {
     int code = status >= 400 && status <= 599 ? status : f->status >= 400 && f->status <= 599 ? f->status : 500;
-    BUF_LIT(out, "{\"error\":{\"code\":");
-    buf_int(out, code);
-    BUF_LIT(out, ",\"message\":");
-    buf_json(out, message);
-    BUF_LIT(out, ",\"status\":");
+    BUF_SAY(out, "{\"error\":{\"code\":", code, ",\"message\":", buf_quoted(message), ",\"status\":");
     put_cstr(out, error_words_of(f->kind, code).rpc);
     if (f->retryable && f->wait > 0) {
-        BUF_LIT(out, ",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"");
-        buf_int(out, f->wait / 1000 + (f->wait % 1000 > 0));
-        BUF_LIT(out, "s\"}]");
+        BUF_SAY(out, ",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"",
+                f->wait / 1000 + (f->wait % 1000 > 0), "s\"}]");
     }
     error_note(out, f, note);
     BUF_LIT(out, "}}");
-}
-
-static void gemini_write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                                      daruma_str note, const turn_reader *r)
-{
-    (void)r;
-    BUF_LIT(out, "data: ");
-    gemini_write_error(out, f, status, message, note);
-    BUF_LIT(out, "\n\n");
 }
 
 /* No comment as a heartbeat: @google/generative-ai fails on everything in a stream that is not data. An event without
@@ -146,6 +132,8 @@ const dialect dialect_gemini = {
     .key_header = "x-goog-api-key",
     .key_prefix = "",
     .messages = LIT("contents"),
+    .cap_path = LIT("generationConfig.maxOutputTokens"),
+    .formats = {LIT("generationConfig")},
     .choice_path = LIT("toolConfig"),
     .choice_none = LIT("{\"functionCallingConfig\":{\"mode\":\"NONE\"}}"),
     .older_sign = LIT("tool_config"),
@@ -154,7 +142,7 @@ const dialect dialect_gemini = {
     .scan = gemini_scan,
     .is_error = gemini_is_error,
     .write_error = gemini_write_error,
-    .write_stream_error = gemini_write_stream_error,
+    .error_event = LIT("data: "),
     .quirks = GEMINI_QUIRKS,
     SHAPE_ROW(gemini),
 };

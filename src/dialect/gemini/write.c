@@ -106,7 +106,7 @@ static void compose_part(const convo *c, const convo_part *p, bool first_call, d
         gemini_put_id(c, out, p);
         put_text(out, "name", p->name);
         put_key(out, "args");
-        put_arguments(c, p, out);
+        put_arguments(c, p, (daruma_str){0}, out);
         buf_putc(out, '}');
         if (!signature.n && first_call && wants_signature(c))
             signature = S(FOREIGN_SIGNATURE);
@@ -124,101 +124,48 @@ static void compose_part(const convo *c, const convo_part *p, bool first_call, d
 }
 
 /* The response with another text in the place where its text stood. */
-static void edit_response(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
+static bool edit_response(const convo *c, const void *result, daruma_str old, daruma_buf *out)
 {
-    daruma_str key, value;
-    if (!lies_in(p->value, old) || p->value.n == old.n) {
+    const convo_part *p = result;
+    const change words = {.at = p->value.p, .text = convo_part_text(c, p)};
+    if (lies_in(p->value, old) && p->value.n != old.n)
+        put_changed(out, old, &words, 1, c, p);
+    else
         put_response(c, p, out);
-        return;
-    }
-    daruma_str text = convo_part_text(c, p);
-    splice s = splice_open(out, old);
-    while (splice_next(&s, &key, &value))
-        if (value.p != p->value.p) {
-            splice_keep(&s);
-        } else {
-            splice_key(&s);
-            put_same(out, value, text);
-        }
-    splice_close(&s);
+    return true;
 }
 
 /* The parts of a result, the first of which is its response. */
-static bool edit_media(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
+static bool edit_media(const convo *c, const void *result, daruma_str old, daruma_buf *out)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < p->nparts; i++)
-        n += p->parts[i].kind != PART_TEXT && is_written(c, &p->parts[i]);
-    if (!n)
-        return false;
+    const convo_part *p = result;
     weave w = weave_open(out, old);
     for (size_t i = 0; i < p->nparts; i++) {
         const convo_part *one = &p->parts[i];
         if (one->kind == PART_TEXT || !is_written(c, one))
             continue;
-        if (one->raw.n) {
-            weave_raw(&w, one->raw);
-        } else {
-            weave_next(&w, one->raw);
+        weave_next(&w, one->raw);
+        if (one->raw.n)
+            buf_put(out, one->raw);
+        else
             compose_part(c, one, false, out);
-        }
     }
     weave_close(&w);
-    return true;
+    return w.n > 0;
 }
 
 static void edit_result(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
 {
-    daruma_str key, value;
-    bool answered = false;
-    splice s = splice_open(out, old);
-    while (splice_next(&s, &key, &value))
-        if (key_is(key, S("response"))) {
-            splice_key(&s);
-            edit_response(c, p, value, out);
-            answered = true;
-        } else if (key_is(key, S("parts"))) {
-            splice before = s;
-            size_t n = out->n;
-            splice_key(&s);
-            if (!edit_media(c, p, value, out)) {
-                s = before;
-                out->n = n;
-            }
-        } else if (key_is(key, S("name"))) {
-            splice_key(&s);
-            put_same(out, value, result_name(c, p));
-        } else {
-            splice_keep(&s);
-        }
-    if (!answered) {
-        splice_add(&s, S("response"));
-        put_response(c, p, out);
-    }
-    splice_close(&s);
+    const change rows[] = {{.key = S("response"), .put = edit_response, .add = true},
+                           {.key = S("parts"), .put = edit_media},
+                           {.key = S("name"), .text = result_name(c, p)}};
+    put_changed(out, old, rows, COUNT(rows), c, p);
 }
 
 static void edit_call(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
 {
-    daruma_str key, value;
-    bool args = false;
-    splice s = splice_open(out, old);
-    while (splice_next(&s, &key, &value))
-        if (key_is(key, S("args"))) {
-            splice_key(&s);
-            put_arguments(c, p, out);
-            args = true;
-        } else if (key_is(key, S("name"))) {
-            splice_key(&s);
-            put_same(out, value, p->name);
-        } else {
-            splice_keep(&s);
-        }
-    if (!args) {
-        splice_add(&s, S("args"));
-        put_arguments(c, p, out);
-    }
-    splice_close(&s);
+    const change rows[] = {{.key = S("args"), .put = put_arguments, .add = true}, {.key = S("name"), .text = p->name}};
+    put_changed(out, old, rows, COUNT(rows), c, p);
 }
 
 /* The member that holds what a part of this kind says; empty for those that have none. */
@@ -321,36 +268,20 @@ static daruma_str role_word(const convo_message *m)
     return role == CONVO_ASSISTANT ? S("model") : S("user");
 }
 
+static bool put_parts(const convo *c, const void *message, daruma_str old, daruma_buf *out)
+{
+    weave w = weave_open(out, old);
+    weave_parts(c, message, true, &w);
+    weave_close(&w);
+    return true;
+}
+
 static void edit_message(const convo *c, const convo_message *m, daruma_buf *out)
 {
-    daruma_str key, value, word = role_word(m);
-    bool role = false, parts = false;
-    splice s = splice_open(out, m->raw);
-    while (splice_next(&s, &key, &value))
-        if (key_is(key, S("parts"))) {
-            splice_key(&s);
-            weave w = weave_open(out, value);
-            weave_parts(c, m, true, &w);
-            weave_close(&w);
-            parts = true;
-        } else if (key_is(key, S("role")) && !m->apart) {
-            splice_key(&s);
-            put_same(out, value, word);
-            role = true;
-        } else {
-            splice_keep(&s);
-        }
-    if (!parts) {
-        splice_add(&s, S("parts"));
-        weave w = weave_open(out, (daruma_str){0});
-        weave_parts(c, m, true, &w);
-        weave_close(&w);
-    }
-    if (!role && !m->apart && !str_eq(word, S("user"))) {
-        splice_add(&s, S("role"));
-        buf_json(out, word);
-    }
-    splice_close(&s);
+    daruma_str word = role_word(m);
+    const change rows[] = {{.key = S("parts"), .put = put_parts, .add = true},
+                           {.key = S("role"), .text = word, .add = !str_eq(word, S("user"))}};
+    put_changed(out, m->raw, rows, m->apart ? 1 : 2, c, m);
 }
 
 static bool is_content(const convo_message *m)

@@ -116,6 +116,15 @@ void media_from_url(convo_part *p, daruma_str url)
     }
 }
 
+void read_each(convo *c, daruma_str list, void (*one)(convo *c, daruma_str raw, size_t i, size_t of))
+{
+    daruma_str raw;
+    size_t i = 0, of = json_count(list);
+    json_iter it = json_is_array(list) ? quick_open(list) : (json_iter){.bad = true};
+    while (!c->full && json_next(&it, NULL, &raw))
+        one(c, raw, i++, of);
+}
+
 convo_tool *tool_add(convo *c, daruma_str raw, size_t of)
 {
     if (!c->tools && !(c->tools = ARENA_NEW(c->arena, convo_tool, of))) {
@@ -232,6 +241,50 @@ void splice_close(splice *s)
     buf_putc(s->out, s->close);
 }
 
+static bool put_change(const change *x, const convo *c, const void *of, daruma_str old, daruma_buf *out)
+{
+    if (x->put)
+        return x->put(c, of, old, out);
+    put_same(out, old, x->text);
+    return true;
+}
+
+size_t put_changed(daruma_buf *out, daruma_str object, const change *changes, size_t n, const convo *c, const void *of)
+{
+    daruma_str key, value;
+    uint32_t there = 0;
+    splice s = splice_open(out, object), before;
+    while (splice_next(&s, &key, &value)) {
+        size_t i = 0, was = out->n;
+        while (i < n && !(changes[i].at ? value.p == changes[i].at : key_is(key, changes[i].key)))
+            i++;
+        before = s;
+        if (i == n) {
+            splice_keep(&s);
+            continue;
+        }
+        there |= 1u << i;
+        splice_key(&s);
+        if (!put_change(&changes[i], c, of, value, out)) {
+            s = before;
+            out->n = was;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t was = out->n;
+        before = s;
+        if (!changes[i].add || there >> i & 1)
+            continue;
+        splice_add(&s, changes[i].key);
+        if (!put_change(&changes[i], c, of, (daruma_str){0}, out)) {
+            s = before;
+            out->n = was;
+        }
+    }
+    splice_close(&s);
+    return s.kept;
+}
+
 weave weave_open(daruma_buf *out, daruma_str list)
 {
     weave w = {.out = out, .list = json_is_array(list) ? list : (daruma_str){0}};
@@ -240,24 +293,17 @@ weave weave_open(daruma_buf *out, daruma_str list)
     return w;
 }
 
-static const char *white_end(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
-        p++;
-    return p;
-}
-
 /* Do `raw` and what was written last follow each other in the list, with a comma between them or (before the first)
  * none? */
 static bool weave_follows(const weave *w, daruma_str raw)
 {
     if (!w->at || !lies_in(raw, w->list) || raw.p < w->at)
         return false;
-    const char *p = white_end(w->at, raw.p);
+    const char *p = space_end(w->at, raw.p);
     if (w->n) {
         if (p == raw.p || *p != ',')
             return false;
-        p = white_end(p + 1, raw.p);
+        p = space_end(p + 1, raw.p);
     }
     return p == raw.p;
 }
@@ -281,7 +327,7 @@ void weave_raw(weave *w, daruma_str raw)
 void weave_close(weave *w)
 {
     const char *end = w->list.n ? w->list.p + w->list.n - 1 : NULL;
-    if (w->at && white_end(w->at, end) == end)
+    if (w->at && space_end(w->at, end) == end)
         buf_put(w->out, (daruma_str){w->at, (size_t)(end - w->at)});
     buf_putc(w->out, ']');
 }
@@ -316,25 +362,14 @@ const convo_part *call_of_id(const convo *c, daruma_str id)
 
 /* ---- composing ---- */
 
-/* The comma before an element, if one is needed. */
-static void put_item(daruma_buf *out)
-{
-    char last = out->n ? out->p[out->n - 1] : '[';
-    if (last != '[' && last != '{' && last != ':')
-        buf_putc(out, ',');
-}
-
 void put_key(daruma_buf *out, const char *key)
 {
-    put_item(out);
-    buf_putc(out, '"');
-    buf_putz(out, key);
-    BUF_LIT(out, "\":");
+    buf_key(out, str_of(key));
 }
 
 void put_open(daruma_buf *out, char bracket)
 {
-    put_item(out);
+    buf_comma(out);
     buf_putc(out, bracket);
 }
 
@@ -424,6 +459,51 @@ void put_by(daruma_buf *out, const char *key, bool (*put)(const convo *c, daruma
         out->n = n;
 }
 
+bool put_tools(const convo *c, const char *head, void (*put)(const convo_tool *t, daruma_buf *out), const char *tail,
+               daruma_buf *out)
+{
+    bool some = false;
+    for (size_t i = 0; i < c->ntools; i++) {
+        const convo_tool *t = &c->tools[i];
+        if (t->hosted || !t->name.n)
+            continue;
+        if (!some) {
+            put_key(out, "tools");
+            buf_putz(out, head);
+        }
+        some = true;
+        put_open(out, '{');
+        put(t, out);
+        buf_putc(out, '}');
+    }
+    if (some)
+        buf_putz(out, tail);
+    return some;
+}
+
+void openai_put_choice(const convo_settings *s, bool within, daruma_buf *out)
+{
+    static const char *const words[] = {
+        [CHOICE_AUTO] = "\"auto\"", [CHOICE_NONE] = "\"none\"", [CHOICE_ANY] = "\"required\""};
+    if (s->choice == CHOICE_ONE) {
+        put_key(out, "tool_choice");
+        BUF_SAY(out, "{\"type\":\"function\",", within ? "\"function\":{" : "", "\"name\":", buf_quoted(s->choice_name),
+                within ? "}}" : "}");
+    } else if (s->choice != CHOICE_UNSAID) {
+        put_raw(out, "tool_choice", str_of(words[s->choice]));
+    }
+    if (s->parallel >= 0)
+        put_bool(out, "parallel_tool_calls", s->parallel);
+}
+
+void openai_put_schema(const convo_settings *s, daruma_buf *out)
+{
+    put_text(out, "name", s->format_name.n ? s->format_name : S("answer"));
+    put_raw(out, "schema", s->format_schema);
+    if (s->format_strict)
+        put_bool(out, "strict", true);
+}
+
 void put_stops(daruma_buf *out, const char *key, daruma_str stop)
 {
     if (!json_is_string(stop)) {
@@ -441,13 +521,15 @@ static bool is_object_from(const daruma_buf *out, size_t from)
     return json_is_object(text) && text.p[text.n - 1] == '}' && json_valid(text);
 }
 
-void put_arguments(const convo *c, const convo_part *p, daruma_buf *out)
+bool put_arguments(const convo *c, const void *call, daruma_str old, daruma_buf *out)
 {
+    const convo_part *p = call;
     size_t from = out->n;
+    (void)old;
     if (part_encoded(p)) {
         json_put_text(out, p->value);
         if (out->full || is_object_from(out, from))
-            return;
+            return true;
         out->n = from;
     }
     daruma_str text = str_trim(convo_part_text(c, p));
@@ -458,4 +540,60 @@ void put_arguments(const convo *c, const convo_part *p, daruma_buf *out)
     } else {
         BUF_SAY(out, "{\"arguments\":", buf_quoted(text), "}");
     }
+    return true;
+}
+
+void put_text_block(const convo *c, const convo_part *p, daruma_buf *out)
+{
+    BUF_LIT(out, "{\"type\":\"text\",\"text\":");
+    put_said(out, c, p);
+    buf_putc(out, '}');
+}
+
+void content_put(const convo *c, const content_wire *w, const convo_part *const *parts, size_t n, daruma_str old,
+                 daruma_buf *out)
+{
+    const convo_part *only = n == 1 ? parts[0] : NULL;
+    bool list = json_is_array(old);
+    if (only && only->kind == PART_TEXT && !list && !json_is_object(only->raw)) {
+        if (part_as_read(only))
+            buf_put(out, only->raw);
+        else
+            put_said(out, c, only);
+        return;
+    }
+    if (only && part_as_read(only) && only->raw.p == old.p) {
+        buf_put(out, old); /* a content of no shape we know */
+        return;
+    }
+    weave rows = weave_open(out, old);
+    for (size_t i = 0; i < n; i++) {
+        const convo_part *p = parts[i];
+        weave_next(&rows, p->raw);
+        if (!part_as_read(p))
+            w->put(c, p, out);
+        else if (json_is_string(p->raw) && !(list && lies_in(p->raw, old))) /* it was a whole content */
+            BUF_SAY(out, "{\"type\":\"text\",\"text\":", p->raw, "}");
+        else
+            buf_put(out, p->raw);
+    }
+    weave_close(&rows);
+}
+
+void content_put_result(const convo *c, const content_wire *w, const convo_part *p, daruma_buf *out)
+{
+    const convo_part **live = p->nparts ? ARENA_NEW(c->arena, const convo_part *, p->nparts) : NULL;
+    size_t n = 0;
+    out->full |= p->nparts && !live;
+    for (size_t i = 0; live && i < p->nparts; i++)
+        if (w->has(c, &p->parts[i]))
+            live[n++] = &p->parts[i];
+    if (n)
+        content_put(c, w, live, n, p->value, out);
+    else if (part_encoded(p) && !p->raw.n)
+        put_said(out, c, p);
+    else if (p->nparts || p->ready || !p->value.n)
+        put_same(out, p->value, p->nparts ? (daruma_str){0} : convo_part_text(c, p));
+    else
+        buf_put(out, p->value);
 }

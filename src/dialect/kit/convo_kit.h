@@ -24,6 +24,10 @@ void field_take(field *f, size_t n, daruma_str key, daruma_str value); /* one me
  * than JSON_DEPTH_MAX. */
 daruma_status fields_of_body(daruma_str body, field *f, size_t n);
 #define FIELDS(f) (f), COUNT(f)
+#define FIELD(name)                                                                                                    \
+    {                                                                                                                  \
+        .key = LIT(name)                                                                                               \
+    }
 /* A list of members, X(symbol, key), as their enum and as the fields to begin with. */
 #define FIELD_SYMBOL(symbol, name) symbol,
 #define FIELD_KEY(symbol, name)    [symbol] = {.key = LIT(name)},
@@ -42,6 +46,8 @@ bool null_or_none(daruma_str value);
 int tri_of(daruma_str value); /* true 1, false 0, else -1 */
 /* A data URL becomes type and base64, any other URL stays one. Into p->media, media_type, media_url. */
 void media_from_url(convo_part *p, daruma_str url);
+/* Hands over each element of a list, the i-th of `of`, as long as there is memory; of anything else none. */
+void read_each(convo *c, daruma_str list, void (*one)(convo *c, daruma_str raw, size_t i, size_t of));
 /* One more tool; NULL without memory. Takes the room for all (`of`: elements of the list) with the first. */
 convo_tool *tool_add(convo *c, daruma_str raw, size_t of);
 
@@ -70,6 +76,18 @@ void splice_key(splice *s);                    /* up to its value, which the cal
 void splice_named(splice *s, daruma_str name); /* the same with another name */
 void splice_add(splice *s, daruma_str name);   /* a new member; in a list an element, `name` empty */
 void splice_close(splice *s);                  /* after the last splice_next */
+
+/* A member of an object that is not written as it was read. */
+typedef struct change {
+    daruma_str key;  /* its name; with `at` only of one that comes anew */
+    const char *at;  /* where its value stands; NULL: all of that name are meant */
+    daruma_str text; /* what it says from here on, as a string, verbatim where it says that already; or */
+    bool (*put)(const convo *c, const void *of, daruma_str old, daruma_buf *out); /* writes its value; false: it goes */
+    bool add;                                                                     /* it comes where it is not */
+} change;
+/* Writes an object with `n` members changed; `of` is for `put`. Of what is no object an object is made. Returns how
+ * many members were written. */
+size_t put_changed(daruma_buf *out, daruma_str object, const change *changes, size_t n, const convo *c, const void *of);
 
 /* Writes elements in an order of our own, with the white space and commas of the list they came from wherever two
  * follow each other as there. */
@@ -121,10 +139,34 @@ void put_media_url(daruma_buf *out, const convo_part *p);
 /* ,"key": and what `put` writes of the conversation; nothing when that has no value. */
 void put_by(daruma_buf *out, const char *key, bool (*put)(const convo *c, daruma_str old, daruma_buf *out),
             const convo *c);
+/* ,"tools": and the tools that the client runs, each an object whose members `put` writes, between `head` and `tail`.
+ * False, and nothing: there are none. */
+bool put_tools(const convo *c, const char *head, void (*put)(const convo_tool *t, daruma_buf *out), const char *tail,
+               daruma_buf *out);
+/* ,"tool_choice":... and ,"parallel_tool_calls":... as OpenAI's two dialects have them. `within`: the name of a tool
+ * stands in an object "function". */
+void openai_put_choice(const convo_settings *s, bool within, daruma_buf *out);
+/* Name, schema and strictness of a response format, as members. */
+void openai_put_schema(const convo_settings *s, daruma_buf *out);
 /* Stop sequences as a list, also when it is only one; nothing when there are none. */
 void put_stops(daruma_buf *out, const char *key, daruma_str stop);
-/* The arguments of a call as a JSON object: other text is wrapped. */
-void put_arguments(const convo *c, const convo_part *p, daruma_buf *out);
+/* The arguments of a call (a part) as a JSON object: other text is wrapped. Always true, for put_changed(). */
+bool put_arguments(const convo *c, const void *call, daruma_str old, daruma_buf *out);
+
+/* ---- composing: what a message or a result holds ---- */
+
+/* How a wire writes parts of it. */
+typedef struct content_wire {
+    bool (*has)(const convo *c, const convo_part *p);                  /* is there anything to write of a part? */
+    void (*put)(const convo *c, const convo_part *p, daruma_buf *out); /* one that is not as it was read */
+} content_wire;
+/* Parts as a string where that is what they are and were, else as a list. `old`: the content as it came. */
+void content_put(const convo *c, const content_wire *w, const convo_part *const *parts, size_t n, daruma_str old,
+                 daruma_buf *out);
+/* The same of what a result says. */
+void content_put_result(const convo *c, const content_wire *w, const convo_part *p, daruma_buf *out);
+/* {"type":"text","text":...}, for a part that is new. */
+void put_text_block(const convo *c, const convo_part *p, daruma_buf *out);
 
 /* ---- parts ---- */
 

@@ -43,10 +43,7 @@ void put_cstr(daruma_buf *out, const char *z)
 
 void event_open(daruma_buf *out, const char *type)
 {
-    BUF_LIT(out, "event: ");
-    buf_putz(out, type);
-    BUF_LIT(out, "\ndata: {\"type\":");
-    put_cstr(out, type);
+    BUF_SAY(out, "event: ", type, "\ndata: {\"type\":\"", type, "\"");
 }
 
 void event_end(daruma_buf *out)
@@ -86,4 +83,16 @@ void openai_write_error(daruma_buf *out, const daruma_failure *f, int status, da
     BUF_LIT(out, "{\"error\":");
     error_object(out, f, status, message, note);
     buf_putc(out, '}');
+}
+
+void dialect_write_stream_error(const dialect *d, daruma_buf *out, const daruma_failure *f, int status,
+                                daruma_str message, daruma_str note, const turn_reader *r)
+{
+    if (d->write_stream_error) {
+        d->write_stream_error(out, f, status, message, note, r);
+        return;
+    }
+    buf_put(out, d->error_event);
+    d->write_error(out, f, status, message, note);
+    BUF_LIT(out, "\n\n");
 }

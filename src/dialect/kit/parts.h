@@ -71,6 +71,7 @@ bool hosted_part(daruma_str key, daruma_str value);  /* ... for a member of a pa
 /* Adds a string value to a hash: of a long one its length, its beginning and its end, so that it is not read twice. */
 uint64_t hash_text(uint64_t h, daruma_str string);
 
+const char *space_end(const char *p, const char *end); /* behind white space */
 /* Walks a whole body, which is to be one object. */
 json_iter whole_open(daruma_str body);
 bool whole_ok(const json_iter *it); /* after the last member: it was one whole object and nothing stands behind it */

@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include <xxhash.h>
 
-static const char *space_end(const char *p, const char *end)
+const char *space_end(const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
         p++;

@@ -1,6 +1,7 @@
 #include "dialect/kit/turn_kit.h"
 #include "dialect/kit/convo_kit.h"
 #include "base/arena.h"
+#include "base/utf8.h"
 
 static bool has_room(turn_deltas *l)
 {
@@ -35,9 +36,7 @@ turn_delta *delta_text(turn_deltas *l, delta_kind kind, int index, daruma_str te
 
 void keep_cut(char *to, size_t cap, daruma_str s)
 {
-    size_t n = s.n < cap ? s.n : cap - 1;
-    while (n && n < s.n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
-        n--;
+    size_t n = utf8_floor(s, cap - 1);
     if (n)
         memcpy(to, s.p, n);
     to[n] = 0;
@@ -189,11 +188,6 @@ convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw
     return p;
 }
 
-bool answer_has_calls(const turn *t)
-{
-    return answer_says(t, PART_CALL);
-}
-
 bool answer_edited(const turn *t)
 {
     if (t->message.edited)
@@ -215,7 +209,7 @@ bool answer_says(const turn *t, part_kind kind)
 }
 
 /* Strings put one behind the other: each is written whole as JSON and its quotes are taken off. */
-void put_texts_of(daruma_buf *out, const turn *t, part_kind kind, const char *at_raw)
+void put_texts(daruma_buf *out, const turn *t, part_kind kind, const char *at_raw)
 {
     size_t begun = out->n;
     bool any = false;
@@ -238,11 +232,6 @@ void put_texts_of(daruma_buf *out, const turn *t, part_kind kind, const char *at
         out->n = begun;
         BUF_LIT(out, "null");
     }
-}
-
-void put_texts(daruma_buf *out, const turn *t, part_kind kind)
-{
-    put_texts_of(out, t, kind, NULL);
 }
 
 daruma_str arguments_text(daruma_str text)

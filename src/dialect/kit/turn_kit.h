@@ -58,12 +58,10 @@ daruma_status answer_status(daruma_str body); /* what is wrong with a body that 
 daruma_status answer_open(const dialect *d, daruma_str body, dialect_said *s, turn *ret, daruma_arena *a);
 /* Room for one more part of the answer; NULL without memory. */
 convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw);
-bool answer_has_calls(const turn *t);
 bool answer_edited(const turn *t); /* any part is edited, dropped or new */
-/* The texts of the parts of a kind, joined; as a JSON string, or null when there are none. */
-void put_texts(daruma_buf *out, const turn *t, part_kind kind);
-/* The same of those that are new or stand at `at_raw`. */
-void put_texts_of(daruma_buf *out, const turn *t, part_kind kind, const char *at_raw);
+/* The texts of the parts of a kind, joined; as a JSON string, or null when there are none. `at_raw`: of those that are
+ * new or stand there; NULL: of all. */
+void put_texts(daruma_buf *out, const turn *t, part_kind kind, const char *at_raw);
 bool answer_says(const turn *t, part_kind kind);
 /* Valid JSON as it came, on one line, as an event of a stream needs it: its line breaks stand between tokens only. */
 void put_one_line(daruma_buf *out, daruma_str json);

@@ -222,9 +222,8 @@ bool responses_calls_function(daruma_str type, daruma_str item)
 static void read_item(turn *t, daruma_str item, daruma_arena *a)
 {
     enum { TYPE, CONTENT, SUMMARY, ENCRYPTED, CALL_ID, NAME, ARGUMENTS };
-    field f[] = {
-        {.key = LIT("type")},    {.key = LIT("content")}, {.key = LIT("summary")},  {.key = LIT("encrypted_content")},
-        {.key = LIT("call_id")}, {.key = LIT("name")},    {.key = LIT("arguments")}};
+    field f[] = {FIELD("type"),    FIELD("content"), FIELD("summary"),  FIELD("encrypted_content"),
+                 FIELD("call_id"), FIELD("name"),    FIELD("arguments")};
     fields_of(item, FIELDS(f));
     daruma_str type = value_raw(f[TYPE].value);
     part_kind kind = str_eq(type, S("message"))             ? PART_TEXT
@@ -265,7 +264,7 @@ daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
         read_item(&t, item, a);
     daruma_str status = json_text(s.status, a), reason = t.finish_raw;
     t.finish_raw = reason.n ? reason : status;
-    t.finish = responses_finish_of_status(status, reason, answer_has_calls(&t));
+    t.finish = responses_finish_of_status(status, reason, answer_says(&t, PART_CALL));
     if (a->full)
         return DARUMA_EFULL;
     *ret = t;
@@ -299,19 +298,13 @@ void responses_put_text_part(daruma_buf *out, const responses_item *i)
 void responses_put_item(daruma_buf *out, const responses_item *i)
 {
     const char *status = i->done ? "completed" : "in_progress";
-    BUF_LIT(out, "{\"id\":");
-    buf_json(out, i->id);
+    BUF_SAY(out, "{\"id\":", buf_quoted(i->id));
     switch (i->kind) {
     case DELTA_CALL:
-        buf_putz(out,
-                 i->custom ? ",\"type\":\"custom_tool_call\",\"status\":" : ",\"type\":\"function_call\",\"status\":");
-        put_cstr(out, status);
-        buf_putz(out, i->custom ? ",\"input\":" : ",\"arguments\":");
-        buf_json(out, i->done && !i->custom ? arguments_text(i->text) : i->text);
-        BUF_LIT(out, ",\"call_id\":");
-        buf_json(out, i->call_id);
-        BUF_LIT(out, ",\"name\":");
-        buf_json(out, i->name);
+        BUF_SAY(out, ",\"type\":\"", i->custom ? "custom_tool_call" : "function_call", "\",\"status\":\"", status,
+                i->custom ? "\",\"input\":" : "\",\"arguments\":",
+                buf_quoted(i->done && !i->custom ? arguments_text(i->text) : i->text),
+                ",\"call_id\":", buf_quoted(i->call_id), ",\"name\":", buf_quoted(i->name));
         break;
     case DELTA_THINKING:
         BUF_LIT(out, ",\"type\":\"reasoning\",\"summary\":[");
@@ -321,18 +314,11 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
             buf_putc(out, '}');
         }
         buf_putc(out, ']');
-        if (i->signature.n) {
-            BUF_LIT(out, ",\"encrypted_content\":");
-            buf_json(out, i->signature);
-        }
+        BUF_MEMBERS(out, "encrypted_content", buf_any(i->signature));
         break;
     default:
-        BUF_LIT(out, ",\"type\":\"message\",\"status\":");
-        put_cstr(out, status);
-        if (i->phase.n) {
-            BUF_LIT(out, ",\"phase\":");
-            buf_json(out, i->phase);
-        }
+        BUF_SAY(out, ",\"type\":\"message\",\"status\":\"", status, "\"");
+        BUF_MEMBERS(out, "phase", buf_any(i->phase));
         BUF_LIT(out, ",\"role\":\"assistant\",\"content\":[");
         if (i->done)
             responses_put_text_part(out, i);
@@ -393,22 +379,15 @@ static void responses_fill(daruma_buf *out, int what, daruma_str span, const voi
 
 void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, const char *status)
 {
-    BUF_SAY(out, "{\"id\":", buf_quoted(id), ",\"object\":\"response\",\"created_at\":", created, ",\"status\":");
-    put_cstr(out, status);
-    BUF_LIT(out, ",\"background\":false,\"error\":");
+    BUF_SAY(out, "{\"id\":", buf_quoted(id), ",\"object\":\"response\",\"created_at\":", created, ",\"status\":\"",
+            status, "\",\"background\":false,\"error\":");
 }
 
 void responses_put_settings(daruma_buf *out, daruma_str model, const char *reason)
 {
-    BUF_LIT(out, ",\"incomplete_details\":");
-    if (reason) {
-        BUF_LIT(out, "{\"reason\":");
-        put_cstr(out, reason);
-        buf_putc(out, '}');
-    } else {
-        BUF_LIT(out, "null");
-    }
-    BUF_SAY(out, ",\"instructions\":null,\"max_output_tokens\":null,\"metadata\":{},\"model\":", buf_quoted(model),
+    BUF_SAY(out, ",\"incomplete_details\":", reason ? "{\"reason\":\"" : "null", reason ? reason : "",
+            reason ? "\"}" : "",
+            ",\"instructions\":null,\"max_output_tokens\":null,\"metadata\":{},\"model\":", buf_quoted(model),
             ",\"parallel_tool_calls\":true,\"previous_response_id\":null,\"reasoning\":{\"effort\":null,"
             "\"summary\":null},\"store\":false,\"temperature\":null,\"text\":{\"format\":{\"type\":\"text\"}},"
             "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":null,\"truncation\":\"disabled\",\"user\":null,"

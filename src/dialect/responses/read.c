@@ -33,7 +33,7 @@ static responses_item_kind kind_of(daruma_str type, daruma_str role, daruma_str 
 
 responses_item_kind responses_item_of(daruma_str item)
 {
-    field f[] = {{.key = LIT("type")}, {.key = LIT("role")}, {.key = LIT("id")}};
+    field f[] = {FIELD("type"), FIELD("role"), FIELD("id")};
     fields_of(item, FIELDS(f));
     return kind_of(f[0].value, f[1].value, f[2].value);
 }
@@ -125,9 +125,8 @@ static void responses_read_file(convo *c, convo_part *p, daruma_str data, daruma
 static void read_piece(convo *c, convo_part *p)
 {
     enum { TYPE, TEXT, REFUSAL, IMAGE_URL, FILE_ID, FILE_DATA, FILE_URL, DETAIL, FILE_NAME };
-    field f[] = {{.key = LIT("type")},      {.key = LIT("text")},    {.key = LIT("refusal")},
-                 {.key = LIT("image_url")}, {.key = LIT("file_id")}, {.key = LIT("file_data")},
-                 {.key = LIT("file_url")},  {.key = LIT("detail")},  {.key = LIT("filename")}};
+    field f[] = {FIELD("type"),      FIELD("text"),     FIELD("refusal"), FIELD("image_url"), FIELD("file_id"),
+                 FIELD("file_data"), FIELD("file_url"), FIELD("detail"),  FIELD("filename")};
     fields_of(p->raw, FIELDS(f));
     daruma_str type = value_raw(f[TYPE].value);
     if (json_is_string(f[TEXT].value) && (str_ends(type, S("_text")) || str_eq(type, S("text")))) {
@@ -177,8 +176,6 @@ static void read_content(convo *c, convo_message *m, daruma_str content)
     X(K_SUMMARY, "summary")                                                                                            \
     X(K_ENCRYPTED, "encrypted_content")
 enum { ITEM_FIELDS(FIELD_SYMBOL) K_N };
-
-static const field item_names[K_N] = {ITEM_FIELDS(FIELD_KEY)};
 
 static convo_role role_of(daruma_str role)
 {
@@ -237,8 +234,7 @@ static void read_reasoning(convo *c, convo_part *p, const field *f, bool stored)
 
 static void read_item(convo *c, daruma_str raw, bool stored)
 {
-    field f[K_N];
-    memcpy(f, item_names, sizeof f);
+    field f[K_N] = {ITEM_FIELDS(FIELD_KEY)};
     fields_of(raw, f, K_N);
     daruma_str role = f[K_ROLE].value;
     responses_item_kind kind = kind_of(f[K_TYPE].value, role, f[K_ID].value);
@@ -307,12 +303,8 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
 {
     static const convo_schemas at = {LIT("tools"), LIT("parameters")};
     enum { TYPE, NAME, DESCRIPTION, PARAMETERS, STORES, CONTAINER };
-    field f[] = {{.key = LIT("type")},
-                 {.key = LIT("name")},
-                 {.key = LIT("description")},
-                 {.key = LIT("parameters")},
-                 {.key = LIT("vector_store_ids")},
-                 {.key = LIT("container")}};
+    field f[] = {FIELD("type"),     FIELD("name"), FIELD("description"), FIELD("parameters"), FIELD("vector_store_ids"),
+                 FIELD("container")};
     convo_tool *t = tool_add(c, raw, of);
     if (!t)
         return;
@@ -407,25 +399,20 @@ static void read_state(convo *c, const field *f)
 
 daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret)
 {
-    static const field names[B_N] = {BODY_FIELDS(FIELD_KEY)};
-    field f[B_N];
-    memcpy(f, names, sizeof names);
+    field f[B_N] = {BODY_FIELDS(FIELD_KEY)};
     size_t count = 0;
     daruma_status status = fields_of_request(body, f, B_N, B_INPUT, &count);
     if (status != DARUMA_OK)
         return status;
     convo c = {.quirks = RESPONSES_QUIRKS, .body = body, .arena = a};
-    daruma_str input = f[B_INPUT].value, tool;
-    size_t i = 0, n = json_count(f[B_TOOLS].value);
+    daruma_str input = f[B_INPUT].value;
     read_state(&c, f);
     if (!json_is_string(input) && !json_is_array(input) && !(null_or_none(input) && c.remote))
         return DARUMA_EINPUT;
     convo_expect(&c, count);
     read_instructions(&c, f[B_INSTRUCTIONS].value);
     read_input(&c, input, tri_of(f[B_STORE].value) != 0);
-    if (json_is_array(f[B_TOOLS].value))
-        for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &tool) && !c.full;)
-            read_tool(&c, tool, i++, n);
+    read_each(&c, f[B_TOOLS].value, read_tool);
     read_settings(&c, f);
     if (c.full)
         return DARUMA_EFULL;

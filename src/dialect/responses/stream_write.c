@@ -11,21 +11,23 @@
 static void event(turn_writer *w, const char *type, daruma_buf *out)
 {
     event_open(out, type);
-    BUF_LIT(out, ",\"sequence_number\":");
-    buf_int(out, ++w->r.sequence);
+    BUF_SAY(out, ",\"sequence_number\":", ++w->r.sequence);
+}
+
+/* Of an event that has an item, up to that. */
+static void whole_event(turn_writer *w, const char *type, daruma_buf *out)
+{
+    event(w, type, out);
+    BUF_SAY(out, ",\"output_index\":", w->r.open, ",\"item\":");
 }
 
 /* Of an event within the open item. */
 static void item_event(turn_writer *w, const char *type, const char *part_index, daruma_buf *out)
 {
     event(w, type, out);
-    BUF_LIT(out, ",\"item_id\":");
-    buf_json(out, turn_item(&w->r));
-    BUF_LIT(out, ",\"output_index\":");
-    buf_int(out, w->r.open);
+    BUF_SAY(out, ",\"item_id\":", buf_quoted(turn_item(&w->r)), ",\"output_index\":", w->r.open);
     if (part_index) {
-        buf_putz(out, part_index);
-        buf_int(out, w->r.part);
+        BUF_SAY(out, part_index, w->r.part);
     }
 }
 
@@ -135,14 +137,10 @@ static void close_arguments(turn_writer *w, const responses_item *i, daruma_buf 
         return;
     if (i->custom) {
         item_event(w, "response.custom_tool_call_input.done", NULL, out);
-        BUF_LIT(out, ",\"input\":");
-        buf_json(out, i->text);
+        BUF_MEMBERS(out, "input", i->text);
     } else {
         item_event(w, "response.function_call_arguments.done", NULL, out);
-        BUF_LIT(out, ",\"name\":");
-        buf_json(out, i->name);
-        BUF_LIT(out, ",\"arguments\":");
-        buf_json(out, arguments_text(i->text));
+        BUF_MEMBERS(out, "name", i->name, "arguments", arguments_text(i->text));
     }
     event_end(out);
 }
@@ -163,10 +161,7 @@ static daruma_str end_item(turn_writer *w, daruma_buf *out)
         close_arguments(w, &i, out);
     else if (!w->half)
         close_part(w, &i, out);
-    event(w, "response.output_item.done", out);
-    BUF_LIT(out, ",\"output_index\":");
-    buf_int(out, r->open);
-    BUF_LIT(out, ",\"item\":");
+    whole_event(w, "response.output_item.done", out);
     size_t at = out->n;
     responses_put_item(out, &i);
     daruma_str item = {out->p + at, out->full || w->half ? 0 : out->n - at};
@@ -208,10 +203,7 @@ static void new_item(turn_writer *w, delta_kind kind, const turn_delta *d, darum
     }
     if (call)
         writer_keep(w, &w->call_name, call->name);
-    event(w, "response.output_item.added", out);
-    BUF_LIT(out, ",\"output_index\":");
-    buf_int(out, r->open);
-    BUF_LIT(out, ",\"item\":");
+    whole_event(w, "response.output_item.added", out);
     responses_item i = open_item(w);
     i.done = false;
     i.text = i.signature = (daruma_str){0};
@@ -221,10 +213,7 @@ static void new_item(turn_writer *w, delta_kind kind, const turn_delta *d, darum
 
 static void item_whole(turn_writer *w, const char *type, daruma_str item, daruma_buf *out)
 {
-    event(w, type, out);
-    BUF_LIT(out, ",\"output_index\":");
-    buf_int(out, w->r.open);
-    BUF_LIT(out, ",\"item\":");
+    whole_event(w, type, out);
     put_one_line(out, item);
     event_end(out);
 }
@@ -292,9 +281,7 @@ static void write_source(turn_writer *w, daruma_str source, daruma_buf *out)
         writer_keep(w, &w->held, S(","));
     writer_keep(w, &w->held, source);
     item_event(w, "response.output_text.annotation.added", ",\"content_index\":", out);
-    BUF_LIT(out, ",\"annotation_index\":");
-    buf_int(out, w->sources++);
-    BUF_LIT(out, ",\"annotation\":");
+    BUF_SAY(out, ",\"annotation_index\":", w->sources++, ",\"annotation\":");
     put_one_line(out, source);
     event_end(out);
 }

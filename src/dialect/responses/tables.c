@@ -58,8 +58,7 @@ static request_scan responses_scan(daruma_str body, uint32_t *newest, bool stric
 static void event(daruma_buf *out, const char *type, int64_t nth)
 {
     event_open(out, type);
-    BUF_LIT(out, ",\"sequence_number\":");
-    buf_int(out, nth);
+    BUF_SAY(out, ",\"sequence_number\":", nth);
 }
 
 /* Two events, as OpenAI does it: SDKs throw on `error`, codex and agents read `response.failed`. The
@@ -73,9 +72,7 @@ static void responses_write_stream_error(daruma_buf *out, const daruma_failure *
     event(out, "error", next);
     BUF_LIT(out, ",\"code\":");
     put_cstr(out, w.code);
-    BUF_LIT(out, ",\"message\":");
-    buf_json(out, message);
-    BUF_LIT(out, ",\"param\":null,\"error\":");
+    BUF_SAY(out, ",\"message\":", buf_quoted(message), ",\"param\":null,\"error\":");
     error_object(out, f, status, message, note);
     event_end(out);
 
@@ -84,8 +81,7 @@ static void responses_write_stream_error(daruma_buf *out, const daruma_failure *
     responses_put_head(out, begun ? turn_id(r) : S("resp_daruma0000000000000000"), begun ? r->created : 0, "failed");
     BUF_LIT(out, "{\"code\":");
     put_cstr(out, w.code ? w.code : w.type);
-    BUF_LIT(out, ",\"message\":");
-    buf_json(out, message);
+    BUF_MEMBERS(out, "message", message);
     error_note(out, f, note);
     buf_putc(out, '}');
     responses_put_settings(out, begun ? str_of(r->model) : S(""), NULL);
@@ -98,7 +94,10 @@ const dialect dialect_openai_responses = {
     .provider = LIT("openai"),
     .key_header = "authorization",
     .key_prefix = "Bearer ",
+    .path = LIT("/v1/responses"),
     .messages = LIT("input"),
+    .cap_path = LIT("max_output_tokens"),
+    .formats = {LIT("text")},
     .remote_marks = {LIT("\"file_id\""), LIT("\"vector_store_ids\""), LIT("\"container\"")},
     .asks_stream = LIT("\"stream\":true"),
     .choice_path = LIT("tool_choice"),

@@ -45,18 +45,10 @@ static void put_media(daruma_buf *out, const convo_part *p)
 
 static void put_piece(const convo *c, const convo_part *p, bool said, daruma_buf *out)
 {
-    daruma_str key, value, type = value_raw(json_get(p->raw, S("type")));
+    daruma_str type = value_raw(json_get(p->raw, S("type")));
     bool piece = str_ends(type, S("text")) || str_eq(type, S("refusal")); /* not a result that became a text */
     if (p->kind == PART_TEXT && piece && lies_in(p->value, p->raw)) {
-        splice s = splice_open(out, p->raw);
-        while (splice_next(&s, &key, &value))
-            if (value.p == p->value.p) {
-                splice_key(&s);
-                put_same(out, value, convo_part_text(c, p));
-            } else {
-                splice_keep(&s);
-            }
-        splice_close(&s);
+        put_changed(out, p->raw, &(change){.at = p->value.p, .text = convo_part_text(c, p)}, 1, c, p);
         return;
     }
     if (p->raw.n && p->kind != PART_TEXT) {
@@ -97,8 +89,9 @@ static size_t content_of(const convo_message *m, const convo_part **only)
 }
 
 /* One text is a string, unless it was a list before. */
-static void put_content(const convo *c, const convo_message *m, daruma_str old, daruma_buf *out)
+static bool put_message_content(const convo *c, const void *message, daruma_str old, daruma_buf *out)
 {
+    const convo_message *m = message;
     const convo_part *only = NULL;
     size_t n = content_of(m, &only);
     if (n <= 1 && !json_is_array(old) && (!only || only->kind == PART_TEXT)) {
@@ -106,13 +99,14 @@ static void put_content(const convo *c, const convo_message *m, daruma_str old, 
             put_said(out, c, only);
         else
             put_same(out, old, only ? convo_part_text(c, only) : (daruma_str){0});
-        return;
+        return true;
     }
     weave w = weave_open(out, old);
     for (size_t i = 0; i < m->nparts; i++)
         if (!is_item(m, &m->parts[i]) && is_written(&m->parts[i]))
             weave_piece(c, &m->parts[i], m->role == CONVO_ASSISTANT, &w);
     weave_close(&w);
+    return true;
 }
 
 static daruma_str role_word(const convo_message *m)
@@ -127,34 +121,18 @@ static daruma_str role_word(const convo_message *m)
 
 static void put_message(const convo *c, const convo_message *m, daruma_buf *out)
 {
-    daruma_str key, value;
-    if (!is_message_item(m)) {
-        buf_putc(out, '{');
-        put_text(out, "type", S("message"));
-        put_text(out, "role", role_word(m));
-        put_key(out, "content");
-        put_content(c, m, (daruma_str){0}, out);
-        buf_putc(out, '}');
+    const change rows[] = {{.key = S("role"), .text = role_word(m)},
+                           {.key = S("content"), .put = put_message_content, .add = true}};
+    if (is_message_item(m)) {
+        put_changed(out, m->raw, rows, COUNT(rows), c, m);
         return;
     }
-    bool content = false;
-    splice s = splice_open(out, m->raw);
-    while (splice_next(&s, &key, &value))
-        if (key_is(key, S("role"))) {
-            splice_key(&s);
-            put_same(out, value, role_word(m));
-        } else if (key_is(key, S("content"))) {
-            splice_key(&s);
-            put_content(c, m, value, out);
-            content = true;
-        } else {
-            splice_keep(&s);
-        }
-    if (!content) {
-        splice_add(&s, S("content"));
-        put_content(c, m, (daruma_str){0}, out);
-    }
-    splice_close(&s);
+    buf_putc(out, '{');
+    put_text(out, "type", S("message"));
+    put_text(out, "role", role_word(m));
+    put_key(out, "content");
+    put_message_content(c, m, (daruma_str){0}, out);
+    buf_putc(out, '}');
 }
 
 /* ---- items ---- */
@@ -174,32 +152,34 @@ static bool holds_media(const convo_part *p)
     return false;
 }
 
-static void put_output(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
+static bool put_output(const convo *c, const void *result, daruma_str old, daruma_buf *out)
 {
-    bool list = p->nparts && (json_is_array(old) || holds_media(p));
-    if (!list && !old.n) {
-        put_said(out, c, p);
-        return;
-    }
-    if (!list) {
-        put_same(out, old, convo_part_text(c, p));
-        return;
+    const convo_part *p = result;
+    if (!p->nparts || !(json_is_array(old) || holds_media(p))) {
+        if (old.n)
+            put_same(out, old, convo_part_text(c, p));
+        else
+            put_said(out, c, p);
+        return true;
     }
     weave w = weave_open(out, old);
     for (size_t i = 0; i < p->nparts; i++)
         if (is_written(&p->parts[i]))
             weave_piece(c, &p->parts[i], false, &w);
     weave_close(&w);
+    return true;
 }
 
-static void put_arguments_text(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
+static bool put_arguments_text(const convo *c, const void *call, daruma_str old, daruma_buf *out)
 {
+    const convo_part *p = call;
     if (!old.n && part_says(c, p)) {
         put_said(out, c, p);
-        return;
+        return true;
     }
     daruma_str text = convo_part_text(c, p);
     put_same(out, old, text.n || p->raw.n ? text : S("{}"));
+    return true;
 }
 
 static void compose_item(const convo *c, const convo_part *p, daruma_buf *out)
@@ -223,46 +203,22 @@ static void compose_item(const convo *c, const convo_part *p, daruma_buf *out)
 /* An edited call or result; edited reasoning would be refused. */
 static void edit_item(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str key, value;
     responses_item_kind kind = responses_item_of(p->raw);
     bool call = kind == ITEM_CALL || kind == ITEM_CUSTOM_CALL,
          result = kind == ITEM_RESULT || kind == ITEM_CUSTOM_RESULT;
-    if (p->kind == PART_THINKING || p->kind == PART_OTHER) {
+    const change rows[] = {{.key = S("call_id"), .text = p->id},
+                           {.key = result              ? S("output")
+                                   : kind == ITEM_CALL ? S("arguments")
+                                                       : S("input"),
+                            .put = result ? put_output : put_arguments_text,
+                            .add = true},
+                           {.key = S("name"), .text = p->name}};
+    if (p->kind == PART_THINKING || p->kind == PART_OTHER)
         buf_put(out, p->raw);
-        return;
-    }
-    if ((p->kind == PART_CALL && !call) || (p->kind == PART_RESULT && !result)) {
+    else if ((p->kind == PART_CALL && !call) || (p->kind == PART_RESULT && !result))
         compose_item(c, p, out);
-        return;
-    }
-    daruma_str held = result ? S("output") : kind == ITEM_CALL ? S("arguments") : S("input");
-    bool held_it = false;
-    splice s = splice_open(out, p->raw);
-    while (splice_next(&s, &key, &value))
-        if (key_is(key, S("call_id"))) {
-            splice_key(&s);
-            put_same(out, value, p->id);
-        } else if (key_is(key, S("name")) && call) {
-            splice_key(&s);
-            put_same(out, value, p->name);
-        } else if (key_is(key, held)) {
-            splice_key(&s);
-            if (result)
-                put_output(c, p, value, out);
-            else
-                put_arguments_text(c, p, value, out);
-            held_it = true;
-        } else {
-            splice_keep(&s);
-        }
-    if (!held_it) {
-        splice_add(&s, held);
-        if (result)
-            put_output(c, p, (daruma_str){0}, out);
-        else
-            put_arguments_text(c, p, (daruma_str){0}, out);
-    }
-    splice_close(&s);
+    else
+        put_changed(out, p->raw, rows, call ? 3 : 2, c, p);
 }
 
 /* An edited or new message: its content as one message where the first of it stands, every other part as an item. */
@@ -359,90 +315,46 @@ static bool put_instructions(const convo *c, daruma_str old, daruma_buf *out)
     return live;
 }
 
-static void put_format(const convo *c, daruma_buf *out)
+static bool put_format(const convo *c, const void *of, daruma_str old, daruma_buf *out)
 {
     const convo_settings *s = &c->set;
+    (void)of;
+    (void)old;
+    if (s->format == FORMAT_UNSAID)
+        return false;
     buf_putc(out, '{');
     put_text(out, "type",
              s->format == FORMAT_SCHEMA ? S("json_schema")
              : s->format == FORMAT_JSON ? S("json_object")
                                         : S("text"));
-    if (s->format == FORMAT_SCHEMA) {
-        put_text(out, "name", s->format_name.n ? s->format_name : S("answer"));
-        put_raw(out, "schema", s->format_schema);
-        if (s->format_strict)
-            put_bool(out, "strict", true);
-    }
+    if (s->format == FORMAT_SCHEMA)
+        openai_put_schema(s, out);
     buf_putc(out, '}');
+    return true;
 }
 
 /* The format among what else is said about the text. */
 static bool put_text_config(const convo *c, daruma_str old, daruma_buf *out)
 {
-    daruma_str key, value;
-    bool format = false, wanted = c->set.format != FORMAT_UNSAID;
-    if (!c->set.format_edited) {
+    const change format = {.key = S("format"), .put = put_format, .add = true};
+    if (c->set.format_edited && (old.n || c->set.format != FORMAT_UNSAID)) {
+        put_changed(out, old, &format, 1, c, NULL);
+        return true;
+    }
+    if (!c->set.format_edited)
         buf_put(out, old);
-        return old.n > 0;
-    }
-    if (!old.n && !wanted)
-        return false;
-    splice s = splice_open(out, old);
-    while (splice_next(&s, &key, &value))
-        if (!key_is(key, S("format"))) {
-            splice_keep(&s);
-        } else if (wanted) {
-            splice_key(&s);
-            put_format(c, out);
-            format = true;
-        }
-    if (wanted && !format) {
-        splice_add(&s, S("format"));
-        put_format(c, out);
-    }
-    splice_close(&s);
-    return true;
+    return !c->set.format_edited && old.n;
 }
 
 /* Without a word functions are strict here, and their schemas must be of a stricter kind than elsewhere. */
-static void compose_tools(const convo *c, daruma_buf *out)
+static void put_tool(const convo_tool *t, daruma_buf *out)
 {
-    static const char *const words[] = {
-        [CHOICE_AUTO] = "\"auto\"", [CHOICE_NONE] = "\"none\"", [CHOICE_ANY] = "\"required\""};
-    const convo_settings *s = &c->set;
-    bool some = false;
-    for (size_t i = 0; i < c->ntools; i++) {
-        const convo_tool *t = &c->tools[i];
-        if (t->hosted || !t->name.n)
-            continue;
-        if (!some) {
-            put_key(out, "tools");
-            buf_putc(out, '[');
-            some = true;
-        }
-        put_open(out, '{');
-        put_text(out, "type", S("function"));
-        put_text(out, "name", t->name);
-        if (t->description.n)
-            put_text(out, "description", t->description);
-        put_raw(out, "parameters", t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"));
-        put_bool(out, "strict", t->strict);
-        buf_putc(out, '}');
-    }
-    if (!some)
-        return;
-    buf_putc(out, ']');
-    if (s->choice == CHOICE_ONE) {
-        put_key(out, "tool_choice");
-        buf_putc(out, '{');
-        put_text(out, "type", S("function"));
-        put_text(out, "name", s->choice_name);
-        buf_putc(out, '}');
-    } else if (s->choice != CHOICE_UNSAID) {
-        put_raw(out, "tool_choice", str_of(words[s->choice]));
-    }
-    if (s->parallel >= 0)
-        put_bool(out, "parallel_tool_calls", s->parallel);
+    put_text(out, "type", S("function"));
+    put_text(out, "name", t->name);
+    if (t->description.n)
+        put_text(out, "description", t->description);
+    put_raw(out, "parameters", t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"));
+    put_bool(out, "strict", t->strict);
 }
 
 /* Nothing is stored: the client did not ask for it, where it speaks another dialect. */
@@ -454,7 +366,8 @@ static void responses_compose(const convo *c, daruma_buf *out)
     put_by(out, "instructions", put_instructions, c);
     put_key(out, "input");
     put_input(c, (daruma_str){0}, out);
-    compose_tools(c, out);
+    if (put_tools(c, "[", put_tool, "]", out))
+        openai_put_choice(s, false, out);
     put_int(out, "max_output_tokens", s->max_output);
     put_raw(out, "temperature", s->temperature);
     put_raw(out, "top_p", s->top_p);
@@ -464,7 +377,7 @@ static void responses_compose(const convo *c, daruma_buf *out)
         buf_putc(out, '{');
         if (format) {
             put_key(out, "format");
-            put_format(c, out);
+            put_format(c, NULL, (daruma_str){0}, out);
         }
         put_raw(out, "verbosity", s->verbosity);
         buf_putc(out, '}');

@@ -6,7 +6,7 @@
  *
  * One thing is out at a time. flow_step() goes on until something is out, or the run is over. */
 #include "engine/agent/inside.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 
 /* ---- texts ---- */
 

@@ -4,7 +4,7 @@
 #include "engine/agent/inside.h"
 #include "engine/mend/pairs/pairs.h"
 #include "engine/mend/shorten/shorten.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 #include <xxhash.h>
 
 agent_step *traj_add(agent *a, agent_step_kind kind)

@@ -327,7 +327,7 @@ static void put_error_event(session *x, const dialect *d, const daruma_failure *
 {
     daruma_buf out = buf_in(x->arena);
     daruma_str note = explanation(x);
-    d->write_stream_error(&out, f, status_of(f), error_message(x, note), note, talk_reached(x));
+    dialect_write_stream_error(d, &out, f, status_of(f), error_message(x, note), note, talk_reached(x));
     session_write(x, buf_str(&out));
     session_did(x, e->did);
 }

@@ -1,6 +1,6 @@
 /* fits.c - does a JSON value fit a JSON Schema (draft 2020-12)? The keywords that tools use; unknown ones pass, and so
  * does what lies too deep or would take too long. What is wrong is said in the words a model can act upon. */
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 #include "engine/mend/value.h"
 #include "base/buf.h"
 #include "base/json.h"

@@ -4,10 +4,10 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-bool history_calls(const convo_message *m)
+bool history_has(const convo_message *m, part_kind kind)
 {
     for (size_t i = 0; i < m->nparts; i++)
-        if (m->parts[i].kind == PART_CALL && !m->parts[i].dropped)
+        if (m->parts[i].kind == kind && !m->parts[i].dropped)
             return true;
     return false;
 }
@@ -43,14 +43,30 @@ void history_text(convo *c, convo_message *m, convo_part *p, daruma_str text)
     c->edited = true;
 }
 
-void history_say(convo *c, size_t at, daruma_str text)
+void history_add(convo *c, convo_message *m, daruma_str text)
 {
-    convo_message *m = convo_insert_message(c, at, CONVO_USER);
-    convo_part *p = m ? convo_insert_part(c, m, 0, PART_TEXT) : NULL;
+    convo_part *p = m ? convo_insert_part(c, m, m->nparts, PART_TEXT) : NULL;
     if (p)
         history_text(c, m, p, text);
     else
         c->full = true;
+}
+
+void history_say(convo *c, size_t at, convo_role role, daruma_str text)
+{
+    history_add(c, convo_insert_message(c, at, role), text);
+}
+
+/* Results stand close behind their call. */
+daruma_str history_tool(const convo *c, size_t at, daruma_str id)
+{
+    for (size_t i = at + 1, looked = 0; id.n && i-- > 0 && looked < CALL_LOOK_MESSAGES; looked++)
+        for (size_t j = 0; j < c->messages[i].nparts; j++) {
+            const convo_part *p = &c->messages[i].parts[j];
+            if (p->kind == PART_CALL && p->name.n && str_eq(p->id, id))
+                return p->name;
+        }
+    return (daruma_str){0};
 }
 
 void history_insert_later(convo *c, history_inserts *list, size_t at, convo_role role, daruma_str text)
@@ -213,28 +229,13 @@ void history_drop_id(convo *c, convo_message *m)
     m->edited = c->edited = true;
 }
 
-void history_tell(mend_report *r, uint32_t n, const char *one, const char *many)
-{
-    if (!n)
-        return;
-    size_t at = strlen(r->what);
-    daruma_buf b = buf_over(r->what + at, sizeof r->what - at - 1);
-    buf_printf(&b, "%s%u %s", at ? "; " : "", n, n == 1 ? one : many);
-    r->what[b.full ? at : at + b.n] = 0;
-}
-
 void history_tell_model(convo *c, daruma_str text)
 {
     size_t at = history_before(c, c->nmessages);
     convo_message *m = at == STR_NONE ? NULL : &c->messages[at];
     bool users = m && (m->role == CONVO_USER || (m->role == CONVO_TOOL && (c->quirks & WIRE_RESULTS_IN_USER)));
-    if (!users || !(c->quirks & WIRE_ALTERNATE) || (c->quirks & WIRE_FLAT)) {
-        history_say(c, c->nmessages, text);
-        return;
-    }
-    convo_part *p = convo_insert_part(c, m, m->nparts, PART_TEXT);
-    if (p)
-        history_text(c, m, p, text);
+    if (users && (c->quirks & WIRE_ALTERNATE) && !(c->quirks & WIRE_FLAT))
+        history_add(c, m, text);
     else
-        c->full = true;
+        history_say(c, c->nmessages, CONVO_USER, text);
 }

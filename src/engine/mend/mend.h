@@ -50,6 +50,10 @@ typedef struct mend_sent {
     size_t media; /* it names the n-th image or file, from 1; 0 none */
 } mend_sent;
 
+/* One line more for people in rep->what, as far as there is room. */
+__attribute__((format(printf, 2, 3))) void mend_say(mend_report *rep, const char *fmt, ...);
+/* The same of a count: "2 tool calls got a neutral result". `n` 0 says nothing. */
+void mend_count(mend_report *rep, uint32_t n, const char *one, const char *many);
 /* Several remedies told as one: counts add up, words are joined. */
 void mend_merge(mend_report *into, const mend_report *more);
 #endif

@@ -2,7 +2,7 @@
 #include "engine/mend/remedy.h"
 #include "engine/mend/answer/answer.h"
 #include "engine/mend/pairs/pairs.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -77,21 +77,23 @@ static int64_t keeps(const mending *m)
     return m->target / 3;
 }
 
+static void mask_to(mending *m, int64_t tokens, const mend_mask_rules *rules)
+{
+    mend_report r = mend_mask(&m->c, tokens, rules);
+    mend_merge(&m->report, &r);
+}
+
 /* Old output goes until several turns have room: each time it goes, the provider's cache of the prompt is lost. */
 static void mask_old(mending *m)
 {
-    mend_mask_rules rules = {.old_only = true, .keep_tokens = keeps(m)};
-    mend_report r = mend_mask(&m->c, of_target(m, SHRINK_LOW_PERCENT), &rules);
-    mend_merge(&m->report, &r);
+    mask_to(m, of_target(m, SHRINK_LOW_PERCENT), &(mend_mask_rules){.old_only = true, .keep_tokens = keeps(m)});
 }
 
 /* Old output to the bone: before what the model is working with goes, and where no older part could go for a summary.
  */
 static void mask_bare(mending *m)
 {
-    mend_mask_rules rules = MEND_MASK_BARE;
-    mend_report r = mend_mask(&m->c, of_target(m, SHRINK_LOW_PERCENT), &rules);
-    mend_merge(&m->report, &r);
+    mask_to(m, of_target(m, SHRINK_LOW_PERCENT), &(mend_mask_rules)MEND_MASK_BARE);
 }
 
 /* What the model is working with: only what must go. */
@@ -100,8 +102,7 @@ static void mask_on(mending *m)
     mask_old(m);
     if (convo_tokens(&m->c) > m->target)
         mask_bare(m);
-    mend_report r = mend_mask(&m->c, m->target, NULL);
-    mend_merge(&m->report, &r);
+    mask_to(m, m->target, NULL);
 }
 
 /* Is there an older part that could go for a summary? */

@@ -1,6 +1,27 @@
-/* report.c - several remedies on one conversation, told as one. */
+/* report.c - what remedies did, in numbers and in words for people. */
 #include "engine/mend/mend.h"
 #include "base/str.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+void mend_say(mend_report *rep, const char *fmt, ...)
+{
+    size_t n = strlen(rep->what);
+    va_list ap;
+    if (n && n + 3 < sizeof rep->what) {
+        memcpy(rep->what + n, "; ", 3);
+        n += 2;
+    }
+    va_start(ap, fmt);
+    vsnprintf(rep->what + n, sizeof rep->what - n, fmt, ap);
+    va_end(ap);
+}
+
+void mend_count(mend_report *rep, uint32_t n, const char *one, const char *many)
+{
+    if (n)
+        mend_say(rep, "%u %s", n, n == 1 ? one : many);
+}
 
 void mend_merge(mend_report *into, const mend_report *more)
 {
@@ -19,14 +40,6 @@ void mend_merge(mend_report *into, const mend_report *more)
         into->tokens_before = more->tokens_before;
     if (more->tokens_after)
         into->tokens_after = more->tokens_after;
-    size_t n = strlen(into->what), room = sizeof into->what - n - 1;
-    if (n && more->what[0] && room > 2) {
-        memcpy(into->what + n, "; ", 3);
-        n += 2;
-        room -= 2;
-    }
-    size_t add = strlen(more->what);
-    add = add < room ? add : room;
-    memcpy(into->what + n, more->what, add);
-    into->what[n + add] = 0;
+    if (more->what[0])
+        mend_say(into, "%s", more->what);
 }

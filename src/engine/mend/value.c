@@ -3,8 +3,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include <stdarg.h>
-#include <stdio.h>
 
 /* ---- numbers, as text: no float decides here ---- */
 
@@ -309,18 +307,4 @@ bool schema_takes(daruma_str schema, const char *type)
         if (type_is(one, type))
             return true;
     return false;
-}
-
-void mend_say(mend_report *rep, const char *fmt, ...)
-{
-    char line[sizeof rep->what];
-    va_list ap;
-    if (!rep)
-        return;
-    va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
-    va_end(ap);
-    mend_report more = {0};
-    memcpy(more.what, line, sizeof line);
-    mend_merge(rep, &more);
 }

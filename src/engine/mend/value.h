@@ -39,9 +39,6 @@ bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma
 /* The same for one of several questions, which have SCHEMA_STEPS_MAX together: adds to `steps` what it took. */
 bool schema_fits_after(uint32_t *steps, daruma_str root, daruma_str schema, daruma_str value, const daruma_arena *a);
 
-/* One line more for people in rep->what. */
-__attribute__((format(printf, 2, 3))) void mend_say(mend_report *rep, const char *fmt, ...);
-
 /* Does a JSON value fit a schema? On failure `why` (path, expected, got) is written for the model. Unknown keywords
  * pass. */
 bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why);

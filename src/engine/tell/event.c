@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-/* ---- JSON ------------------------------------------------------------------------ */
+/* ---- JSON ---- */
 
 static void name(daruma_buf *out, const char *field)
 {
@@ -227,7 +227,7 @@ void daruma_event_write(const daruma_event *e, daruma_buf *out)
     BUF_LIT(out, "}\n");
 }
 
-/* ---- for people ------------------------------------------------------------------- */
+/* ---- for people ---- */
 
 static void say_text(daruma_str text, daruma_buf *out)
 {

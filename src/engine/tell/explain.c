@@ -54,7 +54,7 @@ static void put_clean(daruma_buf *out, daruma_str text, size_t max)
     buf_put(out, words_clean(text, max, &a));
 }
 
-/* ---- what happened ------------------------------------------------------------------ */
+/* ---- what happened ---- */
 
 /* Was it about a call to a model? Else it is about the agent and its task. */
 static bool about_a_call(daruma_kind k)
@@ -168,7 +168,7 @@ static void put_quote(daruma_buf *out, const daruma_failure *f)
     buf_putz(out, f->ours || own(f)->step ? "." : "\".");
 }
 
-/* ---- what was tried ----------------------------------------------------------------- */
+/* ---- what was tried ---- */
 
 static int targets_called(const daruma_case *c)
 {
@@ -263,7 +263,7 @@ static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_cas
         BUF_LIT(out, " What had arrived of the answer was kept.");
 }
 
-/* ---- what can be done --------------------------------------------------------------- */
+/* ---- what can be done ---- */
 
 /* Is it about all of them, and not about one that could be corrected? */
 static bool too_many_tools(const daruma_failure *f)
@@ -343,7 +343,7 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
     BUF_LIT(out, ".");
 }
 
-/* ---- in a profile's own words --------------------------------------------------------- */
+/* ---- in a profile's own words ---- */
 
 static daruma_str advice_for(const daruma_policy *p, daruma_kind k)
 {

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 /* The newest message on the wire; NULL when there is none. */
 static convo_message *newest(convo *c)
@@ -15,24 +16,15 @@ static convo_message *newest(convo *c)
     return at == STR_NONE ? NULL : &c->messages[at];
 }
 
-static void add_text(convo *c, convo_message *m, daruma_str text)
-{
-    convo_part *p = m ? convo_insert_part(c, m, m->nparts, PART_TEXT) : NULL;
-    if (p)
-        history_text(c, m, p, text);
-    else
-        c->full = true;
-}
-
 /* An answer that the client had begun for the model goes on in its message, where the wire takes that for one or wants
  * turns. Elsewhere it is a message of its own, as the client's next request would have it. */
 static void say_as_model(convo *c, daruma_str text)
 {
     convo_message *m = newest(c);
     bool joins = (c->quirks & (WIRE_PREFILL | WIRE_ALTERNATE)) && !(c->quirks & WIRE_FLAT);
-    if (!m || m->role != CONVO_ASSISTANT || !joins || history_calls(m))
+    if (!m || m->role != CONVO_ASSISTANT || !joins || history_has(m, PART_CALL))
         m = convo_insert_message(c, c->nmessages, CONVO_ASSISTANT);
-    add_text(c, m, text);
+    history_add(c, m, text);
 }
 
 /* ---- what was wrong ---- */
@@ -48,11 +40,7 @@ static daruma_str again_told(convo *c, const turn *bad)
         daruma_str text = convo_part_text(c, p);
         size_t room = b.n < ASK_ANSWER_BYTES_MAX ? ASK_ANSWER_BYTES_MAX - b.n : 0;
         bool cut = text.n > room;
-        text = str_sub(text, 0, room);
-        while (cut && text.n && ((unsigned char)text.p[text.n - 1] & 0xc0) == 0x80)
-            text.n--;
-        if (cut && text.n && (unsigned char)text.p[text.n - 1] >= 0xc0)
-            text.n--;
+        text = str_sub(text, 0, utf8_floor(text, room));
         if (b.n && (text.n || p->kind == PART_CALL))
             BUF_LIT(&b, "\n\n");
         if (p->kind == PART_CALL) {
@@ -70,7 +58,7 @@ bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
 {
     daruma_buf b = buf_in(c->arena);
     daruma_str said = bad ? again_told(c, bad) : (daruma_str){0};
-    bool called = bad && history_calls(&bad->message);
+    bool called = bad && history_has(&bad->message, PART_CALL);
     if (said.n)
         say_as_model(c, said);
     if (called)
@@ -99,6 +87,20 @@ bool mend_refuse_calls(convo *c, const turn *bad, daruma_str why, mend_report *r
     history_tell_model(c, str_trim(why));
     rep->messages_mended += 1 + (said.n > 0);
     mend_say(rep, "a call was refused to the model");
+    return !c->full;
+}
+
+/* Nothing of the history is changed for it: providers' caches keep hitting, and on the next turn it is gone by itself,
+ * since clients never saw it. */
+bool mend_notice(convo *c, daruma_str text, mend_report *rep)
+{
+    size_t last = history_before(c, c->nmessages);
+    text = str_trim(text);
+    if (!text.n || last == STR_NONE || c->messages[last].role == CONVO_ASSISTANT)
+        return false; /* the model is in the middle of its turn */
+    history_tell_model(c, text);
+    rep->messages_mended++;
+    mend_say(rep, "the model was told what it keeps doing");
     return !c->full;
 }
 

@@ -50,7 +50,7 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
 bool mend_args_cut(const turn *t, size_t i);
 /* again.c: the calls of `bad` were not carried out, `why` says so: the model goes on from there. */
 bool mend_refuse_calls(convo *c, const turn *bad, daruma_str why, mend_report *rep);
-/* steer.c: words of ours to the model at the end of its view, behind everything that a provider may have cached. */
+/* again.c: words of ours to the model at the end of its view, behind everything that a provider may have cached. */
 bool mend_notice(convo *c, daruma_str text, mend_report *rep);
 
 /* The text of an answer that was asked for as JSON, held against `schema` (raw; empty: any JSON will do). What is meant

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "engine/mend/answer/args.h"
 #include "engine/mend/answer/repair.h"
 #include "engine/mend/value.h"
@@ -101,12 +102,7 @@ static size_t nearest(const convo *c, daruma_str name, daruma_str out[ARGS_SUGGE
 static void put_cut(daruma_buf *b, daruma_str s, size_t keep)
 {
     size_t room = b->cap > b->n + keep ? b->cap - b->n - keep : 0;
-    if (s.n > room) {
-        s.n = room;
-        while (s.n && ((unsigned char)s.p[s.n] & 0xc0) == 0x80)
-            s.n--;
-    }
-    buf_put(b, s);
+    buf_put(b, str_sub(s, 0, utf8_floor(s, room)));
 }
 
 static daruma_buf why_open(daruma_arena *a)
@@ -138,17 +134,13 @@ static void put_skeleton(daruma_buf *b, daruma_str schema, daruma_str value, dar
     daruma_str root = schema, key, s, given;
     schema = schema_follow(root, schema);
     lookup required = {.of = json_get(schema, S("required")), .a = a}, members = {.of = value, .a = a};
-    bool first = true;
     buf_putc(b, '{');
     for (json_iter it = json_open(json_get(schema, S("properties"))); json_next(&it, &key, &s) && !b->full;) {
         bool must = lookup_has(&required, key);
         given = lookup_get(&members, key);
         if (!must && !given.n)
             continue;
-        if (!first)
-            buf_putc(b, ',');
-        first = false;
-        BUF_SAY(b, "\"", str_sub(key, 0, 64), "\":");
+        buf_key(b, str_sub(key, 0, 64));
         s = schema_follow(root, s);
         daruma_str type = json_get(s, S("type")), list = json_get(s, S("enum"));
         if (given.n && schema_fits_in(root, s, given, NULL, NULL, a)) {
@@ -162,31 +154,40 @@ static void put_skeleton(daruma_buf *b, daruma_str schema, daruma_str value, dar
     buf_putc(b, '}');
 }
 
-/* `problems` is what schema_fits wrote, or one line about JSON. */
-static daruma_str why_wrong(const convo_tool *t, daruma_str problems, daruma_str value, daruma_arena *a)
+/* `head`, what is wrong (as schema_fits wrote it, or one line about JSON), and how it should look (`show`). */
+static daruma_str why_form(daruma_str head, daruma_str problems, const char *look, daruma_str schema, bool show,
+                           daruma_str value, daruma_arena *a)
 {
     enum { SKELETON_BYTES_MAX = 400 };
     char room[SKELETON_BYTES_MAX];
     daruma_buf b = why_open(a), skeleton = buf_over(room, sizeof room);
-    put_skeleton(&skeleton, t->schema, value, a);
-    bool shows = t->schema.n && !skeleton.full;
-    BUF_LIT(&b, "The arguments of `");
-    put_cut(&b, str_sub(t->name, 0, 128), 0);
-    BUF_LIT(&b, "` are wrong:\n");
-    put_cut(&b, problems, shows ? skeleton.n + 60 : 0);
-    if (b.n && b.p[b.n - 1] != '\n' && b.n < b.cap)
-        buf_putc(&b, '\n');
-    if (shows) {
-        BUF_SAY(&b, "They should look like this: ", buf_str(&skeleton));
+    if (show)
+        put_skeleton(&skeleton, schema, value, a);
+    show &= !skeleton.full;
+    buf_put(&b, head);
+    put_cut(&b, problems, show ? skeleton.n + 60 : 0);
+    if (look[0] != '\n' && b.p[b.n - 1] != '\n' && b.n < b.cap)
+        buf_putc(&b, '\n'); /* `look` does not begin with it */
+    if (show) {
+        BUF_SAY(&b, look, buf_str(&skeleton));
     }
     return buf_str(&b);
 }
 
+static daruma_str why_wrong(const convo_tool *t, daruma_str problems, daruma_str value, daruma_arena *a)
+{
+    char room[160];
+    daruma_buf head = buf_over(room, sizeof room);
+    BUF_SAY(&head, "The arguments of `", str_sub(t->name, 0, utf8_floor(t->name, 128)), "` are wrong:\n");
+    return why_form(buf_str(&head), problems, "They should look like this: ", t->schema, t->schema.n, value, a);
+}
+
 /* ---- the check ---- */
 
-static args_check args_wrong(args_verdict v, daruma_str name, daruma_str why)
+/* Wrong is what `c` tells so far, for this reason. */
+static args_check args_wrong(args_check c, args_verdict v, daruma_str why)
 {
-    return (args_check){.verdict = v, .name = name, .why = why};
+    return (args_check){.verdict = v, .name = c.name, .why = why, .steps = c.steps};
 }
 
 /* `missing` brackets were closed at the end of `value`. True if nothing but they can be missing: in each object that
@@ -259,12 +260,6 @@ static bool takes_nothing(daruma_str schema)
     return !json_count(json_get(schema_follow(schema, schema), S("required")));
 }
 
-static args_check costing(args_check c, uint32_t steps)
-{
-    c.steps = steps;
-    return c;
-}
-
 /* Does the value fit? What it cost goes to `c`, and whether it fits as far as it was looked at alone. */
 static bool fits_as_far(args_check *c, daruma_str root, daruma_str value, daruma_buf *why, daruma_arena *a)
 {
@@ -299,8 +294,7 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
         object = S("{}");
     daruma_str better = root.n ? fitted(root, object, mended, &good.dropped, &good.steps, a) : object;
     if (good.dropped && quotes) /* what seems to be a member may be a piece of a string */
-        return costing(args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a)),
-                       good.steps);
+        return args_wrong(good, ARGS_BROKEN, why_wrong(t, S("- they are not valid JSON"), S("{}"), a));
     daruma_buf why = buf_over(room, sizeof room);
     if (better.n && json_is_object(better) && fits_as_far(&good, root, better, &why, a)) {
         good.verdict = ARGS_REPAIRED;
@@ -308,13 +302,11 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
         return good;
     }
     if (ends) /* encoded twice */
-        return costing(
-            args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they end before they are complete"), S("{}"), a)),
-            good.steps);
+        return args_wrong(good, ARGS_BROKEN, why_wrong(t, S("- they end before they are complete"), S("{}"), a));
     if (!why.n && !json_is_object(object)) {
         BUF_SAY(&why, "- expected a JSON object, got ", value_type(object));
     }
-    return costing(args_wrong(ARGS_UNFIT, good.name, why_wrong(t, buf_str(&why), object, a)), good.steps);
+    return args_wrong(good, ARGS_UNFIT, why_wrong(t, buf_str(&why), object, a));
 }
 
 args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut, daruma_arena *a)
@@ -324,7 +316,7 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
     convo_tool none = {.name = name};
     daruma_str value = {0};
     if (!t && c->ntools && !c->more_tools && !(t = tool_like(c, name, a)))
-        return args_wrong(ARGS_UNKNOWN_TOOL, name, why_unknown(c, name, a));
+        return args_wrong(good, ARGS_UNKNOWN_TOOL, why_unknown(c, name, a));
     t = t ? t : &none; /* a tool that is declared elsewhere: only its JSON can be judged */
     if (!str_eq(t->name, name)) {
         good.verdict = ARGS_REPAIRED;
@@ -335,7 +327,7 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
     json_whole(t->schema, &root);
     bool whole = json_whole(args, &value), quotes = false, ends = false;
     if (cut && !(whole && is_all_there(root, value, a)))
-        return args_wrong(ARGS_BROKEN, good.name,
+        return args_wrong(good, ARGS_BROKEN,
                           why_wrong(t,
                                     S("- they were cut off: the answer was longer than it may be. Send less at once, "
                                       "write large content in several parts."),
@@ -348,13 +340,13 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
             good.fixed = S("{}");
             return good;
         }
-        return args_wrong(ARGS_UNFIT, good.name, why_wrong(t, S("- expected a JSON object, got nothing"), S("{}"), a));
+        return args_wrong(good, ARGS_UNFIT, why_wrong(t, S("- expected a JSON object, got nothing"), S("{}"), a));
     }
     if (!whole) {
         value = repaired(root, args, true, a, &quotes, &ends);
         if (!value.n)
             return args_wrong(
-                ARGS_BROKEN, good.name,
+                good, ARGS_BROKEN,
                 why_wrong(t, ends ? S("- they end before they are complete") : S("- they are not valid JSON"), S("{}"),
                           a));
         good.verdict = ARGS_REPAIRED;
@@ -367,18 +359,9 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
 
 static daruma_str why_not_said(daruma_str root, daruma_str problems, daruma_str value, daruma_arena *a)
 {
-    enum { SKELETON_BYTES_MAX = 400 };
-    char room[SKELETON_BYTES_MAX];
-    daruma_buf b = why_open(a), skeleton = buf_over(room, sizeof room);
-    if (json_get(schema_follow(root, root), S("properties")).n)
-        put_skeleton(&skeleton, root, value, a);
-    bool shows = skeleton.n && !skeleton.full;
-    BUF_LIT(&b, "It must be one JSON value and nothing else, with no words and no fence around it:\n");
-    put_cut(&b, problems, shows ? skeleton.n + 60 : 0);
-    if (shows) {
-        BUF_SAY(&b, "\nIt should look like this: ", buf_str(&skeleton));
-    }
-    return buf_str(&b);
+    return why_form(S("It must be one JSON value and nothing else, with no words and no fence around it:\n"), problems,
+                    "\nIt should look like this: ", root, json_get(schema_follow(root, root), S("properties")).n, value,
+                    a);
 }
 
 args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
@@ -394,7 +377,7 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     if (!whole)
         value = repaired(root, text, false, a, &quotes, &ends);
     if (!value.n || !(json_is_object(value) || json_is_array(value)))
-        return args_wrong(ARGS_BROKEN, (daruma_str){0},
+        return args_wrong((args_check){0}, ARGS_BROKEN,
                           why_not_said(root,
                                        ends ? S("- this ends before it is complete") : S("- this is not valid JSON"),
                                        S("{}"), a));
@@ -402,10 +385,10 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     daruma_str better = told ? fitted(root, value, !whole, &dropped, NULL, a) : value;
     daruma_buf why = buf_over(room, sizeof room);
     if (dropped && quotes)
-        return args_wrong(ARGS_BROKEN, (daruma_str){0}, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
+        return args_wrong((args_check){0}, ARGS_BROKEN, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
     if (better.n && (!told || fits_as_far(&good, root, better, &why, a)))
         return (args_check){.verdict = ARGS_REPAIRED, .fixed = better, .dropped = dropped, .unsure = good.unsure};
-    return args_wrong(ARGS_UNFIT, (daruma_str){0}, why_not_said(root, buf_str(&why), value, a));
+    return args_wrong((args_check){0}, ARGS_UNFIT, why_not_said(root, buf_str(&why), value, a));
 }
 
 bool mend_args_cut(const turn *t, size_t i)

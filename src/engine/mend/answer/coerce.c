@@ -37,14 +37,6 @@ static daruma_str within(coercion *c, daruma_str string, const char *type)
                                                                                                 : (daruma_str){0};
 }
 
-/* A plain value as a string. */
-static void put_quoted(coercion *c, daruma_str value)
-{
-    buf_putc(c->out, '"');
-    buf_put(c->out, value);
-    buf_putc(c->out, '"');
-}
-
 /* `value` is of no type that `schema` takes: another spelling of it may be. False: there is none. */
 static bool put_otherwise(coercion *c, daruma_str schema, daruma_str value)
 {
@@ -57,7 +49,7 @@ static bool put_otherwise(coercion *c, daruma_str schema, daruma_str value)
         }
     }
     if (schema_takes(schema, "string") && (json_is_number(value) || value.p[0] == 't' || value.p[0] == 'f')) {
-        put_quoted(c, value);
+        BUF_SAY(c->out, "\"", value, "\"");
         return true;
     }
     daruma_str items = json_get(schema, S("items"));
@@ -75,18 +67,12 @@ static void put_object(coercion *c, daruma_str schema, daruma_str value)
     lookup properties = {.of = json_get(schema, S("properties")), .a = c->a};
     lookup required = {.of = json_get(schema, S("required")), .a = c->a};
     daruma_str key, v;
-    bool first = true;
     buf_putc(c->out, '{');
     for (json_iter it = json_open(value); json_next(&it, &key, &v);) {
         daruma_str s = lookup_get(&properties, key);
         if (json_is_null(v) && s.n && !lookup_has(&required, key) && !fits_here(c, s, v))
             continue; /* null for what may be left out */
-        if (!first)
-            buf_putc(c->out, ',');
-        first = false;
-        buf_putc(c->out, '"');
-        buf_put(c->out, key);
-        BUF_LIT(c->out, "\":");
+        buf_key(c->out, key);
         coerce_put(c, s, v);
     }
     buf_putc(c->out, '}');
@@ -95,12 +81,9 @@ static void put_object(coercion *c, daruma_str schema, daruma_str value)
 static void put_array(coercion *c, daruma_str schema, daruma_str value)
 {
     daruma_str items = json_get(schema, S("items")), v;
-    bool first = true;
     buf_putc(c->out, '[');
     for (json_iter it = json_open(value); json_next(&it, NULL, &v);) {
-        if (!first)
-            buf_putc(c->out, ',');
-        first = false;
+        buf_comma(c->out);
         coerce_put(c, items, v);
     }
     buf_putc(c->out, ']');
@@ -177,7 +160,7 @@ typedef struct sieve {
 static void put_known(sieve *k, daruma_str schema, daruma_str value)
 {
     schema = schema_follow(k->root, schema);
-    bool object = json_is_object(value), lists = object && args_lists_all(schema), first = true;
+    bool object = json_is_object(value), lists = object && args_lists_all(schema);
     lookup properties = {.of = json_get(schema, S("properties")), .a = k->a};
     daruma_str items = json_get(schema, S("items")), key, v;
     if ((!object && !json_is_array(value)) || !json_is_object(schema) || k->depth == SCHEMA_DEPTH_MAX) {
@@ -192,14 +175,10 @@ static void put_known(sieve *k, daruma_str schema, daruma_str value)
             k->dropped++;
             continue;
         }
-        if (!first)
-            buf_putc(k->out, ',');
-        first = false;
-        if (object) {
-            buf_putc(k->out, '"');
-            buf_put(k->out, key);
-            BUF_LIT(k->out, "\":");
-        }
+        if (object)
+            buf_key(k->out, key);
+        else
+            buf_comma(k->out);
         put_known(k, s, v);
     }
     buf_putc(k->out, object ? '}' : ']');

@@ -281,13 +281,12 @@ static mend_report pairs_count(const pairs_plan *p)
         ids += p->results[i].unnamed || (p->results[i].fresh.n && !p->calls[p->results[i].mate].fresh.n);
     }
     r.messages_mended = ids;
-    history_tell(&r, r.calls_answered, "tool call got a neutral result", "tool calls got a neutral result");
-    history_tell(&r, r.calls_dropped, "tool call was removed", "tool calls were removed");
-    history_tell(&r, r.results_moved, "tool result was moved to its call", "tool results were moved to their calls");
-    history_tell(&r, r.results_dropped, "tool result was removed", "tool results were removed");
-    history_tell(&r, r.results_to_text, "tool result without call became text",
-                 "tool results without call became text");
-    history_tell(&r, ids, "tool call got an id of its own", "tool calls got ids of their own");
+    mend_count(&r, r.calls_answered, "tool call got a neutral result", "tool calls got a neutral result");
+    mend_count(&r, r.calls_dropped, "tool call was removed", "tool calls were removed");
+    mend_count(&r, r.results_moved, "tool result was moved to its call", "tool results were moved to their calls");
+    mend_count(&r, r.results_dropped, "tool result was removed", "tool results were removed");
+    mend_count(&r, r.results_to_text, "tool result without call became text", "tool results without call became text");
+    mend_count(&r, ids, "tool call got an id of its own", "tool calls got ids of their own");
     return r;
 }
 
@@ -298,7 +297,7 @@ static void close_gaps(convo *c)
         history_merge(c);
     size_t last = history_before(c, c->nmessages);
     if (last == STR_NONE || c->messages[last].role == CONVO_ASSISTANT)
-        history_say(c, c->nmessages, S(HISTORY_GO_ON));
+        history_say(c, c->nmessages, CONVO_USER, S(HISTORY_GO_ON));
 }
 
 void mend_double_items(convo *c, const daruma_failure *f, mend_report *rep)

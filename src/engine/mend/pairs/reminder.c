@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/pairs/pairs_plan.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 
 /* A string as Ruby shows it. */
 static void put_inspected(daruma_buf *b, daruma_str s)

@@ -12,7 +12,7 @@ bool mend_habits(convo *c, uint32_t habits, mend_report *rep)
     mending_named(&x);
     mending_content(&x, true);
     if (x.wrong & WRONG_TURNS)
-        x.merged += history_merge(c);
+        x.n[MENDED_MERGED] += history_merge(c);
     c->full |= c->arena->full;
     mend_report r = mending_told(&x);
     mend_merge(rep, &r);

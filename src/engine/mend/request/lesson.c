@@ -6,7 +6,7 @@
 #include "base/record.h"
 #include "base/str.h"
 #include "engine/mend/request/lesson.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 #include "engine/mend/value.h"
 
 bool place_push(place *p, daruma_str step)
@@ -109,8 +109,7 @@ static daruma_str fewer(int64_t max, daruma_str value, daruma_arena *a)
         return (daruma_str){0};
     buf_putc(&b, '[');
     for (json_iter it = json_open(value); n < max && json_next(&it, NULL, &v); n++) {
-        if (n)
-            buf_putc(&b, ',');
+        buf_comma(&b);
         buf_put(&b, v);
     }
     buf_putc(&b, ']');
@@ -197,7 +196,8 @@ static daruma_str moved_value(convo *c, daruma_str to, daruma_str value)
         return arena_copy(c->arena, value);
     BUF_LIT(&b, "{\"type\":\"json_schema\"");
     for (json_iter it = json_open(inner); json_next(&it, &key, &v);) {
-        BUF_SAY(&b, ",\"", key, "\":", v);
+        buf_key(&b, key);
+        buf_put(&b, v);
     }
     buf_putc(&b, '}');
     c->full |= b.full;

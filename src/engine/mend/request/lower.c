@@ -177,27 +177,14 @@ static daruma_str said(const view *v, daruma_str key)
 
 /* ---- writing ---- */
 
-static void put_name(lowering *l, bool *first, daruma_str raw)
-{
-    if (!*first)
-        buf_putc(&l->out, ',');
-    *first = false;
-    buf_putc(&l->out, '"');
-    buf_put(&l->out, raw);
-    BUF_LIT(&l->out, "\":");
-}
-
 static void put_list_of_schemas(lowering *l, daruma_str list)
 {
     daruma_str s;
-    bool any = false;
     buf_putc(&l->out, '[');
     for (json_iter it = json_open(list); json_next(&it, NULL, &s);) {
         if (!l->keyword.n && !l->strict && is_null_schema(s))
             continue;
-        if (any)
-            buf_putc(&l->out, ',');
-        any = true;
+        buf_comma(&l->out);
         write_node(l, s, false);
     }
     buf_putc(&l->out, ']');
@@ -206,10 +193,9 @@ static void put_list_of_schemas(lowering *l, daruma_str list)
 static void put_map_of_schemas(lowering *l, daruma_str map)
 {
     daruma_str key, s;
-    bool first = true;
     buf_putc(&l->out, '{');
     for (json_iter it = json_open(map); json_next(&it, &key, &s);) {
-        put_name(l, &first, key);
+        buf_key(&l->out, key);
         write_node(l, s, false);
     }
     buf_putc(&l->out, '}');
@@ -263,14 +249,13 @@ static void put_properties(lowering *l, view *v)
 {
     lookup properties[VIEW_MAX];
     daruma_str key, s;
-    bool first = true;
     look_at_properties(l, v, properties);
     buf_putc(&l->out, '{');
     for (size_t i = 0; i < v->n; i++)
         for (json_iter it = json_open(properties[i].of); json_next(&it, &key, &s);) {
             if (has_property(properties, i, key))
                 continue;
-            put_name(l, &first, key);
+            buf_key(&l->out, key);
             if (l->strict && !is_required(l, v, key))
                 put_nullable(l, s);
             else
@@ -280,7 +265,7 @@ static void put_properties(lowering *l, view *v)
 }
 
 /* The names that are required and known; in strict mode all. Returns how many; without any nothing is written. */
-static size_t put_required(lowering *l, view *v, bool *first)
+static size_t put_required(lowering *l, view *v)
 {
     lookup properties[VIEW_MAX];
     daruma_str key, s;
@@ -291,7 +276,7 @@ static size_t put_required(lowering *l, view *v, bool *first)
             if (has_property(properties, i, key) || !(l->strict || is_required(l, v, key)))
                 continue;
             if (!any)
-                put_name(l, first, S("required"));
+                buf_key(&l->out, S("required"));
             buf_putz(&l->out, any++ ? ",\"" : "[\"");
             buf_put(&l->out, key);
             buf_putc(&l->out, '"');
@@ -314,7 +299,6 @@ static daruma_str one_type(daruma_str types)
 static void put_values(lowering *l, daruma_str list)
 {
     daruma_str s, value;
-    bool first = true;
     buf_putc(&l->out, '[');
     for (json_iter it = json_open(list); json_next(&it, NULL, &s);) {
         daruma_str is = json_get(s, S("const"));
@@ -324,9 +308,7 @@ static void put_values(lowering *l, daruma_str list)
             is = (daruma_str){0};
             if (json_is_null(value))
                 continue;
-            if (!first)
-                buf_putc(&l->out, ',');
-            first = false;
+            buf_comma(&l->out);
             buf_put(&l->out, value);
         }
     }
@@ -334,7 +316,7 @@ static void put_values(lowering *l, daruma_str list)
 }
 
 /* Texts of an enum that a provider finds fault with: only what is text and not empty. */
-static void put_texts(lowering *l, daruma_str list, bool *first)
+static void put_texts(lowering *l, daruma_str list)
 {
     daruma_str value;
     bool any = false;
@@ -344,7 +326,7 @@ static void put_texts(lowering *l, daruma_str list, bool *first)
             continue;
         }
         if (!any)
-            put_name(l, first, S("enum"));
+            buf_key(&l->out, S("enum"));
         buf_putc(&l->out, any ? ',' : '[');
         buf_put(&l->out, value);
         any = true;
@@ -353,56 +335,50 @@ static void put_texts(lowering *l, daruma_str list, bool *first)
         buf_putc(&l->out, ']');
 }
 
-static bool is_any(daruma_str key, const char *const *names)
-{
-    for (; *names; names++)
-        if (str_eq(key, str_of(*names)))
-            return true;
-    return false;
-}
-
 /* One keyword that keeps its place. */
-static void put_keyword(lowering *l, view *v, daruma_str key, daruma_str value, bool *first)
+static void put_keyword(lowering *l, view *v, daruma_str key, daruma_str value)
 {
-    static const char *const lists[] = {"anyOf", "oneOf", "allOf", "prefixItems", NULL};
-    static const char *const maps[] = {"$defs", "definitions", "patternProperties", "dependentSchemas", NULL};
-    static const char *const nodes[] = {"items", "additionalProperties", "not", "contains", "propertyNames", NULL};
+    static const daruma_str lists[] = {LIT("anyOf"), LIT("oneOf"), LIT("allOf"), LIT("prefixItems")};
+    static const daruma_str maps[] = {LIT("$defs"), LIT("definitions"), LIT("patternProperties"),
+                                      LIT("dependentSchemas")};
+    static const daruma_str nodes[] = {LIT("items"), LIT("additionalProperties"), LIT("not"), LIT("contains"),
+                                       LIT("propertyNames")};
     if (str_eq(key, S("type"))) {
         bool several = json_is_array(value) && !l->strict && lowers(l, S("type"));
         l->changed |= several;
-        put_name(l, first, key);
+        buf_key(&l->out, key);
         buf_put(&l->out, several ? one_type(value) : value);
     } else if (str_eq(key, S("properties"))) {
-        put_name(l, first, key);
+        buf_key(&l->out, key);
         put_properties(l, v);
     } else if (str_eq(key, S("required"))) {
-        l->changed |= put_required(l, v, first) != json_count(value);
+        l->changed |= put_required(l, v) != json_count(value);
     } else if (str_eq(key, S("const")) && lowers(l, S("const"))) {
         l->changed = true;
         if (said(v, S("enum")).n)
             return;
-        put_name(l, first, S("enum"));
+        buf_key(&l->out, S("enum"));
         buf_putc(&l->out, '[');
         buf_put(&l->out, value);
         buf_putc(&l->out, ']');
     } else if (str_eq(key, S("enum")) && named(l, S("enum"))) {
-        put_texts(l, value, first);
+        put_texts(l, value);
     } else if (str_eq(key, S("items")) && json_is_array(value) && lowers(l, S("items"))) {
         daruma_str s = {0};
         json_iter it = json_open(value);
         json_next(&it, NULL, &s);
         l->changed = true;
-        put_name(l, first, key);
+        buf_key(&l->out, key);
         write_node(l, s.n ? s : S("{}"), false);
     } else if (!is_plain(key) && lowers(l, key)) {
         l->changed = true;
     } else {
-        put_name(l, first, key);
-        if (is_any(key, lists) && json_is_array(value))
+        buf_key(&l->out, key);
+        if (STR_ANY(str_eq, key, lists) && json_is_array(value))
             put_list_of_schemas(l, value);
-        else if (is_any(key, maps) && json_is_object(value))
+        else if (STR_ANY(str_eq, key, maps) && json_is_object(value))
             put_map_of_schemas(l, value);
-        else if (is_any(key, nodes) && json_is_object(value))
+        else if (STR_ANY(str_eq, key, nodes) && json_is_object(value))
             write_node(l, value, false);
         else
             buf_put(&l->out, value);
@@ -419,7 +395,7 @@ static bool is_passed(const lowering *l, daruma_str key)
     return l->strict && (str_eq(key, S("additionalProperties")) || str_eq(key, S("required")));
 }
 
-static void put_keywords(lowering *l, view *v, bool *first)
+static void put_keywords(lowering *l, view *v)
 {
     daruma_str key, value;
     for (size_t i = 0; i < v->n; i++)
@@ -428,29 +404,29 @@ static void put_keywords(lowering *l, view *v, bool *first)
             for (size_t k = 0; k < i && !known; k++)
                 known = json_get(v->part[k], key).n;
             if (!known)
-                put_keyword(l, v, key, value, first);
+                put_keyword(l, v, key, value);
         }
 }
 
-static void put_pair(lowering *l, bool *first, daruma_str key, daruma_str value)
+static void put_pair(lowering *l, daruma_str key, daruma_str value)
 {
-    put_name(l, first, key);
+    buf_key(&l->out, key);
     buf_put(&l->out, value);
     l->changed = true;
 }
 
 /* What a node must say and does not. */
-static void put_missing(lowering *l, view *v, bool top, bool *first)
+static void put_missing(lowering *l, view *v, bool top)
 {
     daruma_str type = said(v, S("type")), properties = said(v, S("properties")), items = said(v, S("items"));
     daruma_str tuple = said(v, S("prefixItems")), values = said(v, S("enum")), s = {0};
     bool all = !l->keyword.n, object = properties.n || top;
     if (v->values.n && !values.n) {
-        put_name(l, first, S("enum"));
+        buf_key(&l->out, S("enum"));
         put_values(l, v->values);
     }
     if (v->choice.n) {
-        put_name(l, first, S("anyOf"));
+        buf_key(&l->out, S("anyOf"));
         put_list_of_schemas(l, v->choice);
     }
     if (!type.n && (all || top) && !v->choice.n) {
@@ -466,14 +442,14 @@ static void put_missing(lowering *l, view *v, bool top, bool *first)
                                                      : S("\"boolean\"");
         }
         if (type.n)
-            put_pair(l, first, S("type"), type);
+            put_pair(l, S("type"), type);
     }
     object |= str_ieq(type, S("\"object\""));
     if (top && !properties.n && (all || named(l, S("properties"))))
-        put_pair(l, first, S("properties"), S("{}"));
+        put_pair(l, S("properties"), S("{}"));
     if (str_ieq(type, S("\"array\"")) && !items.n && lowers(l, S("items"))) {
         json_iter it = json_open(tuple);
-        put_name(l, first, S("items"));
+        buf_key(&l->out, S("items"));
         l->changed = true;
         write_node(l, json_next(&it, NULL, &s) ? s : S("{\"type\":\"string\"}"), false);
     }
@@ -482,10 +458,10 @@ static void put_missing(lowering *l, view *v, bool top, bool *first)
     for (json_iter it = json_open(types); json_next(&it, NULL, &s);)
         null |= str_ieq(s, S("\"null\""));
     if (null && lowers(l, S("type")) && !l->strict && !said(v, S("nullable")).n)
-        put_pair(l, first, S("nullable"), S("true"));
+        put_pair(l, S("nullable"), S("true"));
     if (l->strict && object) {
-        size_t n = put_required(l, v, first);
-        put_name(l, first, S("additionalProperties"));
+        size_t n = put_required(l, v);
+        buf_key(&l->out, S("additionalProperties"));
         BUF_LIT(&l->out, "false");
         daruma_str more = said(v, S("additionalProperties"));
         l->changed |= n != json_count(said(v, S("required"))) || !(more.n && more.p[0] == 'f');
@@ -502,7 +478,6 @@ static bool is_blank_object(const lowering *l, const view *v, bool top)
 static void write_node(lowering *l, daruma_str schema, bool top)
 {
     view v = {0};
-    bool first = true;
     if (!json_is_object(schema)) {
         l->changed |= !l->keyword.n;
         buf_put(&l->out, l->keyword.n ? schema : S("{}"));
@@ -519,16 +494,16 @@ static void write_node(lowering *l, daruma_str schema, bool top)
     look(l, &v, schema, false);
     buf_putc(&l->out, '{');
     if (is_blank_object(l, &v, top)) {
-        put_pair(l, &first, S("type"), S("\"string\""));
+        put_pair(l, S("type"), S("\"string\""));
         daruma_str words = json_text(said(&v, S("description")), l->a);
         daruma_buf b = buf_in(l->a);
         buf_put(&b, words);
         buf_putz(&b, words.n ? " (a JSON object, as text)" : "A JSON object, as text");
-        put_name(l, &first, S("description"));
+        buf_key(&l->out, S("description"));
         buf_json(&l->out, buf_str(&b));
     } else {
-        put_keywords(l, &v, &first);
-        put_missing(l, &v, top, &first);
+        put_keywords(l, &v);
+        put_missing(l, &v, top);
     }
     buf_putc(&l->out, '}');
     l->nway -= v.followed;

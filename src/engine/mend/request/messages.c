@@ -12,11 +12,6 @@
 #define SAY_CONTINUE  "Go on from exactly where your last message ends. Do not repeat any of it."
 #define SAY_JSON      "Answer in JSON."
 
-static bool wire(const convo *c, uint32_t quirk)
-{
-    return (c->quirks & quirk) != 0;
-}
-
 static bool blank(convo *c, convo_part *p)
 {
     return str_trim(convo_text(c, p)).n == 0;
@@ -29,8 +24,8 @@ static bool hollow(const convo *c, const convo_message *m)
 {
     size_t n = 0;
     for (size_t i = 0; i < m->nparts; i++)
-        n += !m->parts[i].dropped &&
-             (m->parts[i].kind != PART_THINKING || m->role != CONVO_ASSISTANT || wire(c, WIRE_NO_IDS | WIRE_FLAT));
+        n += !m->parts[i].dropped && (m->parts[i].kind != PART_THINKING || m->role != CONVO_ASSISTANT ||
+                                      history_wire(c, WIRE_NO_IDS | WIRE_FLAT));
     return n == 0;
 }
 
@@ -42,7 +37,7 @@ static void mend_hollow(mending *x, size_t i, size_t before, size_t next)
     bool between = before != STR_NONE && c->messages[before].role == CONVO_ASSISTANT &&
                    (next >= c->nmessages || c->messages[next].role == CONVO_ASSISTANT);
     bool first = before == STR_NONE || c->messages[before].role == CONVO_SYSTEM;
-    x->empty++;
+    x->n[MENDED_EMPTY]++;
     if (m->role != CONVO_USER || !(between || first)) {
         convo_drop_message(c, m);
         return;
@@ -68,13 +63,13 @@ static void mend_empty_result(mending *x, convo_message *m, convo_part *p, bool 
             if (!p->parts[i].dropped && p->parts[i].kind == PART_TEXT && blank(x->c, &p->parts[i]))
                 convo_drop_part(x->c, m, &p->parts[i]);
     }
-    x->empty += nothing || gone;
+    x->n[MENDED_EMPTY] += nothing || gone;
 }
 
 static void mend_empty(mending *x)
 {
     convo *c = x->c;
-    bool texts = x->named || wire(c, WIRE_NO_EMPTY);
+    bool texts = x->named || history_wire(c, WIRE_NO_EMPTY);
     size_t before = STR_NONE; /* the newest that stayed */
     for (size_t i = 0, next = 0; i < c->nmessages && !c->full; i++) {
         convo_message *m = &c->messages[i];
@@ -95,7 +90,7 @@ static void mend_empty(mending *x)
                 continue;
             p->dropped = true; /* the message goes below, if it has to */
             m->edited = c->edited = true;
-            x->empty += others > 0 || m->apart;
+            x->n[MENDED_EMPTY] += others > 0 || m->apart;
         }
         if (!m->apart && hollow(c, m) && m->role != CONVO_SYSTEM && m->role != CONVO_TOOL)
             mend_hollow(x, i, before, next);
@@ -116,8 +111,8 @@ static void mend_first(mending *x)
         i++;
     if (i < c->nmessages && c->messages[i].role != CONVO_ASSISTANT)
         return;
-    history_say(c, i, i < c->nmessages ? S(SAY_BEGIN) : S(HISTORY_GO_ON));
-    x->order++;
+    history_say(c, i, CONVO_USER, i < c->nmessages ? S(SAY_BEGIN) : S(HISTORY_GO_ON));
+    x->n[MENDED_ORDER]++;
 }
 
 /* A last message of the model becomes a part of the history like any other. */
@@ -127,14 +122,14 @@ static void mend_last(mending *x)
     for (size_t i = c->nmessages; (i = history_before(c, i)) != STR_NONE;) {
         convo_message *m = &c->messages[i];
         bool said = false;
-        if (m->role != CONVO_ASSISTANT || history_calls(m))
+        if (m->role != CONVO_ASSISTANT || history_has(m, PART_CALL))
             return;
-        x->order++;
+        x->n[MENDED_ORDER]++;
         for (size_t j = 0; j < m->nparts; j++)
             said |= !m->parts[j].dropped && m->parts[j].kind != PART_THINKING &&
                     (m->parts[j].kind != PART_TEXT || !blank(c, &m->parts[j]));
         if (said) {
-            history_say(c, c->nmessages, S(SAY_CONTINUE));
+            history_say(c, c->nmessages, CONVO_USER, S(SAY_CONTINUE));
             return;
         }
         convo_drop_message(c, m);
@@ -158,7 +153,7 @@ static void mend_trailing(mending *x)
         cut.n--;
     if (cut.n == text.n)
         return;
-    x->order++;
+    x->n[MENDED_ORDER]++;
     if (cut.n)
         convo_set_text(c, m, &m->parts[j - 1], cut);
     else
@@ -176,7 +171,7 @@ static void say_in(mending *x, convo_message *to, convo_message *from)
             convo_set_text(c, to, p, convo_text(c, &from->parts[j]));
     }
     convo_drop_message(c, from);
-    x->roles++;
+    x->n[MENDED_ROLES]++;
 }
 
 /* "developer" is called system where nobody knows it. */
@@ -189,7 +184,7 @@ static void mend_developer(mending *x)
             continue;
         convo_set_wire_role(c, m, S("system"));
         m->edited = c->edited = true;
-        x->roles++;
+        x->n[MENDED_ROLES]++;
     }
 }
 
@@ -207,7 +202,7 @@ static void mend_prompt(mending *x)
 /* The user says it, or it belongs to the prompt that stands apart. */
 static void no_system(mending *x, convo_message *m, bool begun)
 {
-    if (!begun && wire(x->c, WIRE_SYSTEM_APART)) {
+    if (!begun && history_wire(x->c, WIRE_SYSTEM_APART)) {
         m->apart = true;
         m->raw = (daruma_str){0};
     } else {
@@ -215,7 +210,7 @@ static void no_system(mending *x, convo_message *m, bool begun)
     }
     m->wire_role = NULL;
     m->edited = x->c->edited = true;
-    x->roles++;
+    x->n[MENDED_ROLES]++;
 }
 
 /* System messages that are not taken at all, or behind the first, of which those at the beginning become a part. */
@@ -251,7 +246,7 @@ static void mend_role_names(mending *x)
             continue;
         m->wire_role = NULL;
         m->edited = c->edited = true;
-        x->roles++;
+        x->n[MENDED_ROLES]++;
     }
 }
 
@@ -266,20 +261,17 @@ static void mend_silence(mending *x)
             c->messages[next].role != CONVO_USER)
             continue;
         history_insert_later(c, &said, next, CONVO_ASSISTANT, S(HISTORY_NOTHING));
-        x->order++;
+        x->n[MENDED_ORDER]++;
     }
     history_insert(c, &said);
 }
 
-static bool is_chat(const convo *c)
-{
-    return !wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS);
-}
-
 static uint32_t done(const mending *x)
 {
-    return x->empty + x->merged + x->order + x->thinking + x->media + x->blocks + x->ids + x->names + x->arguments +
-           x->roles + x->flat + x->items + x->pieces + x->thoughts;
+    uint32_t n = 0;
+    for (size_t i = 0; i < MENDED_KINDS; i++)
+        n += x->n[i];
+    return n;
 }
 
 /* ---- content that is not there ---- */
@@ -293,7 +285,8 @@ static void put_content(mending *x, daruma_str text)
         daruma_str content = json_get(m->raw, S("content"));
         bool none = !content.n || json_is_null(content) || (text.n && str_eq(content, S("\"\"")));
         size_t at = 0;
-        if (!history_on(m) || m->role != CONVO_ASSISTANT || !history_calls(m) || !none || !json_is_object(m->raw))
+        if (!history_on(m) || m->role != CONVO_ASSISTANT || !history_has(m, PART_CALL) || !none ||
+            !json_is_object(m->raw))
             continue;
         while (at < m->nparts && m->parts[at].kind == PART_THINKING)
             at++;
@@ -301,7 +294,7 @@ static void put_content(mending *x, daruma_str text)
         if (!p)
             continue;
         convo_set_text(c, m, p, text);
-        x->flat++;
+        x->n[MENDED_FLAT]++;
     }
 }
 
@@ -309,7 +302,7 @@ void mending_content(mending *x, bool alone)
 {
     uint32_t before = done(x);
     bool bare = x->wrong & WRONG_BARE && alone;
-    if (!is_chat(x->c) || (!bare && !(x->wrong & WRONG_NULL)))
+    if (!history_chat(x->c) || (!bare && !(x->wrong & WRONG_NULL)))
         return;
     put_content(x, bare ? S(HISTORY_NOTHING) : S(""));
     if (done(x) > before)
@@ -321,7 +314,7 @@ static void say_json(mending *x)
     if (x->c->set.format != FORMAT_JSON)
         return;
     mend_say_first(x->c, S(SAY_JSON));
-    x->order++;
+    x->n[MENDED_ORDER]++;
 }
 
 /* ---- all of it ---- */
@@ -360,9 +353,9 @@ void mending_named(mending *x)
             x->did |= x->wrong & known[i].bits;
     }
     if (x->wrong & WRONG_THINKING)
-        x->thinking += mend_drop_thinking(x->c, true).messages_mended;
+        x->n[MENDED_THINKING] += mend_drop_thinking(x->c, true);
     if (x->wrong & WRONG_ID)
-        mending_ids(x, MEND_NAME_BYTES_MAX, true);
+        mending_ids(x, MEND_NAME_BYTES_MAX, ID_PLAIN);
     if (!done(x) && x->at.part != STR_NONE)
         mending_blocks(x);
 }
@@ -371,20 +364,20 @@ void mending_named(mending *x)
 static void mend_wire(mending *x)
 {
     convo *c = x->c;
-    if (wire(c, WIRE_RESULTS_IN_USER) && !wire(c, WIRE_NO_IDS))
-        mending_ids(x, MEND_ID_BYTES_MAX, true);
-    if (wire(c, WIRE_FLAT))
-        mending_ids(x, MEND_NAME_BYTES_MAX, false);
-    if (x->wrong & WRONG_TRAILING || (wire(c, WIRE_PREFILL) && wire(c, WIRE_NO_EMPTY)))
+    if (history_wire(c, WIRE_RESULTS_IN_USER) && !history_wire(c, WIRE_NO_IDS))
+        mending_ids(x, MEND_ID_BYTES_MAX, ID_PLAIN);
+    if (history_wire(c, WIRE_FLAT))
+        mending_ids(x, MEND_NAME_BYTES_MAX, ID_SHORT);
+    if (x->wrong & WRONG_TRAILING || (history_wire(c, WIRE_PREFILL) && history_wire(c, WIRE_NO_EMPTY)))
         mend_trailing(x);
     x->named = (x->wrong & WRONG_EMPTY) != 0;
-    if (!wire(c, WIRE_FLAT) || x->named)
+    if (!history_wire(c, WIRE_FLAT) || x->named)
         mend_empty(x);
-    if (x->wrong & WRONG_TURNS || wire(c, WIRE_ALTERNATE))
-        x->merged += history_merge(c);
-    if (x->merged)
+    if (x->wrong & WRONG_TURNS || history_wire(c, WIRE_ALTERNATE))
+        x->n[MENDED_MERGED] += history_merge(c);
+    if (x->n[MENDED_MERGED])
         x->did |= x->wrong & WRONG_TURNS;
-    if (x->wrong & WRONG_FIRST || wire(c, WIRE_USER_FIRST))
+    if (x->wrong & WRONG_FIRST || history_wire(c, WIRE_USER_FIRST))
         mend_first(x);
     if (x->wrong & WRONG_LAST)
         mend_last(x);
@@ -393,31 +386,20 @@ static void mend_wire(mending *x)
 mend_report mend_arguments(convo *c)
 {
     mending x = {.c = c, .at = WRONG_ANYWHERE};
-    mend_report r = {0};
     mending_arguments(&x);
-    r.messages_mended = x.arguments;
-    history_tell(&r, x.arguments, "tool call got readable arguments", "tool calls got readable arguments");
-    return r;
+    return mending_told(&x);
 }
 
 mend_report mending_told(const mending *x)
 {
+    static const char *const words[][2] = {
+#define X(name, one, many) {one, many},
+        MENDED_MAP(X)
+#undef X
+    };
     mend_report r = {.messages_mended = done(x), .halves_dropped = x->halves};
-    history_tell(&r, x->empty, "empty message or text was mended", "empty messages or texts were mended");
-    history_tell(&r, x->merged, "message was joined with its neighbour", "messages were joined with their neighbours");
-    history_tell(&r, x->order, "message was put right at the beginning or end", "messages were put right at the ends");
-    history_tell(&r, x->thinking, "piece of thinking was left out", "pieces of thinking were left out");
-    history_tell(&r, x->thoughts, "answer got thinking in the place of what was lost",
-                 "answers got thinking in the place of what was lost");
-    history_tell(&r, x->media, "file or image was left out", "files or images were left out");
-    history_tell(&r, x->blocks, "unknown piece of content was left out", "unknown pieces of content were left out");
-    history_tell(&r, x->ids, "tool call got another id", "tool calls got other ids");
-    history_tell(&r, x->names, "name was changed", "names were changed");
-    history_tell(&r, x->arguments, "tool call got readable arguments", "tool calls got readable arguments");
-    history_tell(&r, x->roles, "message got another role", "messages got other roles");
-    history_tell(&r, x->flat, "message became plain text", "messages became plain text");
-    history_tell(&r, x->pieces, "text got the type of its role", "texts got the type of their role");
-    history_tell(&r, x->items, "item was sent without its id", "items were sent without their ids");
+    for (size_t i = 0; i < MENDED_KINDS; i++)
+        mend_count(&r, x->n[i], words[i][0], words[i][1]);
     return r;
 }
 

@@ -19,6 +19,14 @@ static bool meant(const mending *x, size_t message, size_t part)
     return x->at.message == STR_NONE || (x->at.message == message && (x->at.part == STR_NONE || x->at.part == part));
 }
 
+/* A piece of a result becomes words of ours. */
+static void say_within(convo *c, convo_message *m, convo_part *result, convo_part *piece, daruma_str words)
+{
+    history_text(c, m, piece, words);
+    result->edited = true;
+    result->ready = false;
+}
+
 void mending_media(mending *x)
 {
     convo *c = x->c;
@@ -31,14 +39,12 @@ void mending_media(mending *x)
             for (size_t k = 0; k < p->nparts && p->kind == PART_RESULT; k++)
                 if (p->parts[k].kind == PART_MEDIA && !p->parts[k].dropped &&
                     (x->at.inner == STR_NONE || x->at.inner == k)) {
-                    history_text(c, m, &p->parts[k], S(SAY_MEDIA));
-                    p->edited = true;
-                    p->ready = false;
-                    x->media++;
+                    say_within(c, m, p, &p->parts[k], S(SAY_MEDIA));
+                    x->n[MENDED_MEDIA]++;
                 }
             if (p->kind == PART_MEDIA) {
                 history_text(c, m, p, S(SAY_MEDIA));
-                x->media++;
+                x->n[MENDED_MEDIA]++;
             }
         }
     }
@@ -75,10 +81,8 @@ void mending_blocks(mending *x)
             bool here = x->at.message == i && x->at.part == j;
             for (size_t k = 0; k < p->nparts && p->kind == PART_RESULT && !p->dropped; k++)
                 if (p->parts[k].kind == PART_OTHER && !p->parts[k].dropped && tag_named(x, &p->parts[k])) {
-                    history_text(c, m, &p->parts[k], S(SAY_BLOCK));
-                    p->edited = true;
-                    p->ready = false;
-                    x->blocks++;
+                    say_within(c, m, p, &p->parts[k], S(SAY_BLOCK));
+                    x->n[MENDED_BLOCKS]++;
                 }
             if (p->dropped || p->kind == PART_CALL || p->kind == PART_RESULT || p->kind == PART_TEXT)
                 continue;
@@ -88,7 +92,7 @@ void mending_blocks(mending *x)
                 convo_drop_part(c, m, p);
             else
                 history_text(c, m, p, S(SAY_BLOCK));
-            x->blocks++;
+            x->n[MENDED_BLOCKS]++;
         }
     }
 }
@@ -111,7 +115,7 @@ static void flatten(mending *x, convo_message *m)
             continue;
         if (p->kind == PART_RESULT) {
             convo_set_text(c, m, p, convo_text(c, p));
-            x->flat++;
+            x->n[MENDED_FLAT]++;
             continue;
         }
         if (n++)
@@ -126,7 +130,7 @@ static void flatten(mending *x, convo_message *m)
         return;
     history_text(c, m, &m->parts[at], buf_done(&b));
     m->raw = (daruma_str){0};
-    x->flat++;
+    x->n[MENDED_FLAT]++;
 }
 
 void mending_list(mending *x)
@@ -156,22 +160,13 @@ void mending_texts(mending *x)
 
 /* ---- calls ---- */
 
-static bool id_ok(daruma_str id, size_t longest)
+/* Letters and digits, and but for Mistral _ and -. */
+static bool is_plain(daruma_str s, bool marks)
 {
-    for (size_t i = 0; i < id.n; i++)
-        if (!ch_alpha(id.p[i]) && !ch_digit(id.p[i]) && id.p[i] != '_' && id.p[i] != '-')
+    for (size_t i = 0; i < s.n; i++)
+        if (!ch_alpha(s.p[i]) && !ch_digit(s.p[i]) && !(marks && (s.p[i] == '_' || s.p[i] == '-')))
             return false;
-    return id.n <= longest;
-}
-
-/* An id made of nothing but the old one: call and result get the same. */
-static daruma_str id_for(convo *c, daruma_str old, size_t longest)
-{
-    daruma_buf b = buf_in(c->arena);
-    BUF_LIT(&b, "call_");
-    buf_hex64(&b, XXH3_64bits(old.p, old.n));
-    c->full |= b.full;
-    return str_sub(buf_str(&b), 0, longest);
+    return true;
 }
 
 /* "maximum length 40" */
@@ -187,46 +182,34 @@ static size_t longest_said(const daruma_failure *f, size_t otherwise)
     return str_scan_int(rest, &n) && n >= MEND_ID_BYTES_MIN ? (size_t)n : otherwise;
 }
 
-void mending_ids(mending *x, size_t longest, bool pattern)
+void mending_ids(mending *x, size_t longest, mending_id rule)
 {
+    enum { NINE = 9, HEX64 = 16 };
     convo *c = x->c;
-    if (x->wrong & WRONG_ID)
+    if (x->wrong & WRONG_ID && rule != ID_OF_NINE)
         longest = longest_said(x->f, longest);
     for (size_t i = 0; i < c->nmessages && !c->full; i++)
         for (size_t j = 0; j < c->messages[i].nparts; j++) {
             convo_part *p = &c->messages[i].parts[j];
             if ((p->kind != PART_CALL && p->kind != PART_RESULT) || p->dropped || !p->id.n)
                 continue;
-            if (pattern ? id_ok(p->id, longest) : p->id.n <= longest)
+            if (rule == ID_OF_NINE ? p->id.n == NINE && is_plain(p->id, false)
+                                   : p->id.n <= longest && (rule == ID_SHORT || is_plain(p->id, true)))
                 continue;
-            p->id = id_for(c, p->id, longest);
+            daruma_buf b = buf_in(c->arena); /* made of nothing but the old one: call and result get the same */
+            BUF_LIT(&b, "call_");
+            buf_hex64(&b, XXH3_64bits(p->id.p, p->id.n));
+            c->full |= b.full;
+            p->id = rule == ID_OF_NINE ? str_from(buf_done(&b), sizeof "call_" - 1 + HEX64 - NINE)
+                                       : str_sub(buf_str(&b), 0, longest);
             p->edited = c->messages[i].edited = c->edited = true;
-            x->ids += p->kind == PART_CALL;
+            x->n[MENDED_IDS] += p->kind == PART_CALL;
         }
 }
 
-/* https://docs.mistral.ai/: "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9." */
 void mending_nine(mending *x)
 {
-    enum { NINE = 9, HEX64 = 16 };
-    convo *c = x->c;
-    for (size_t i = 0; i < c->nmessages && !c->full; i++)
-        for (size_t j = 0; j < c->messages[i].nparts; j++) {
-            convo_part *p = &c->messages[i].parts[j];
-            if ((p->kind != PART_CALL && p->kind != PART_RESULT) || p->dropped || !p->id.n)
-                continue;
-            bool fine = p->id.n == NINE;
-            for (size_t k = 0; k < p->id.n; k++)
-                fine &= ch_alpha(p->id.p[k]) || ch_digit(p->id.p[k]);
-            if (fine)
-                continue;
-            daruma_buf b = buf_in(c->arena);
-            buf_hex64(&b, XXH3_64bits(p->id.p, p->id.n));
-            c->full |= b.full;
-            p->id = str_sub(buf_done(&b), HEX64 - NINE, HEX64);
-            p->edited = c->messages[i].edited = c->edited = true;
-            x->ids += p->kind == PART_CALL;
-        }
+    mending_ids(x, 0, ID_OF_NINE);
 }
 
 /* A name as every provider takes it: letters, digits, _ and -, at most 64. */
@@ -234,7 +217,7 @@ static daruma_str name_for(convo *c, daruma_str old)
 {
     daruma_buf b = buf_in(c->arena);
     for (size_t i = 0; i < old.n && b.n < MEND_NAME_BYTES_MAX; i++)
-        buf_putc(&b, id_ok(str_sub(old, i, 1), 1) ? old.p[i] : '_');
+        buf_putc(&b, is_plain(str_sub(old, i, 1), true) ? old.p[i] : '_');
     if (!old.n)
         BUF_LIT(&b, "unknown");
     c->full |= b.full;
@@ -250,19 +233,19 @@ void mending_names(mending *x)
             bool call = p->kind == PART_CALL;
             if ((!call && (p->kind != PART_RESULT || !p->name.n)) || p->dropped)
                 continue;
-            if (p->name.n && id_ok(p->name, MEND_NAME_BYTES_MAX))
+            if (p->name.n && p->name.n <= MEND_NAME_BYTES_MAX && is_plain(p->name, true))
                 continue;
             p->name = name_for(c, p->name);
             p->edited = c->messages[i].edited = c->edited = true;
-            x->names += call;
+            x->n[MENDED_NAMES] += call;
         }
-    if (x->names || x->at.message == STR_NONE || str_find(x->f->message, S("tool")) != STR_NONE)
+    if (x->n[MENDED_NAMES] || x->at.message == STR_NONE || str_find(x->f->message, S("tool")) != STR_NONE)
         return;
     convo_message *m = &c->messages[x->at.message]; /* a name of who speaks: it can go */
     if (m->raw.n && json_get(m->raw, S("name")).n) {
         m->raw = (daruma_str){0};
         m->edited = c->edited = true;
-        x->names++;
+        x->n[MENDED_NAMES]++;
     }
 }
 
@@ -296,7 +279,7 @@ void mending_arguments(mending *x)
                 fixed = buf_str(&b);
             }
             convo_set_text(c, m, p, fixed);
-            x->arguments++;
+            x->n[MENDED_ARGUMENTS]++;
         }
 }
 
@@ -317,7 +300,7 @@ void mending_pieces(mending *x)
             convo_text(c, p);
             p->raw = (daruma_str){0};
             p->edited = m->edited = c->edited = true;
-            x->pieces++;
+            x->n[MENDED_PIECES]++;
         }
 }
 
@@ -334,7 +317,7 @@ void mending_items(mending *x)
         bool here = id.n ? json_is_string(own) && json_raw_eq(str_sub(own, 1, own.n - 2), id) : x->at.message == i;
         if (!here || !history_on(m) || !m->nparts)
             continue;
-        x->items++;
+        x->n[MENDED_ITEMS]++;
         history_drop_id(c, m);
     }
 }

@@ -9,32 +9,17 @@
 /* What Google documents for calls that come from elsewhere: https://ai.google.dev/gemini-api/docs/thought-signatures */
 #define NO_SIGNATURE "skip_thought_signature_validator"
 
-static bool on_wire(const convo *c, uint32_t quirk)
-{
-    return (c->quirks & quirk) != 0;
-}
-
-static bool is_chat(const convo *c)
-{
-    return !on_wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS);
-}
-
 /* Thinking that nobody can check: it is neither signed, nor known by an id. What is here in full (the `content` of
  * reasoning in Responses) needs no check, nor do words (Chat). */
 static bool is_half(const convo *c, const convo_part *p)
 {
     if (p->kind != PART_THINKING || p->sealed)
         return false;
-    if (is_chat(c))
+    if (history_chat(c))
         return json_is_array(p->value);
     daruma_str content = json_get(p->raw, S("content")), one;
     json_iter it = json_open(content);
     return !json_is_array(content) || !json_next(&it, NULL, &one);
-}
-
-static bool is_anthropic(const convo *c)
-{
-    return on_wire(c, WIRE_RESULTS_IN_USER) && !on_wire(c, WIRE_NO_IDS);
 }
 
 static bool is_blank(convo *c, convo_part *p)
@@ -71,7 +56,7 @@ static bool drop_thinking_of(convo *c, convo_message *m, bool half)
     if (!did)
         return false;
     m->edited = c->edited = true;
-    if (half && is_anthropic(c))
+    if (half && history_anthropic(c))
         drop_blanks_ahead(c, m);
     if (!history_parts(m))
         convo_drop_message(c, m);
@@ -89,7 +74,7 @@ static uint32_t drop_thinking(convo *c, size_t end, bool half)
             n++;
             gone |= !history_on(&c->messages[i]);
         }
-    if (gone && on_wire(c, WIRE_ALTERNATE))
+    if (gone && history_wire(c, WIRE_ALTERNATE))
         history_merge(c);
     return n;
 }
@@ -139,31 +124,30 @@ static bool lacks_thinking(convo *c)
 static uint32_t drop_halves(convo *c)
 {
     uint32_t n = drop_thinking(c, c->nmessages, true);
-    if (n && is_anthropic(c) && lacks_thinking(c))
+    if (n && history_anthropic(c) && lacks_thinking(c))
         thinking_off(c);
     return n;
 }
 
 bool mend_half_thinking(convo *c, bool signs, mend_report *rep)
 {
-    bool checked = on_wire(c, WIRE_FLAT) || ((is_anthropic(c) || is_chat(c)) && (signs || signs_thinking(c)));
+    bool checked =
+        history_wire(c, WIRE_FLAT) || ((history_anthropic(c) || history_chat(c)) && (signs || signs_thinking(c)));
     uint32_t n = checked ? drop_halves(c) : 0;
     rep->messages_mended += n;
-    history_tell(rep, n, "message goes without thinking that broke off before its signature",
-                 "messages go without thinking that broke off before its signature");
+    mend_count(rep, n, "message goes without thinking that broke off before its signature",
+               "messages go without thinking that broke off before its signature");
     return n > 0;
 }
 
-mend_report mend_drop_thinking(convo *c, bool all)
+uint32_t mend_drop_thinking(convo *c, bool all)
 {
-    mend_report r = {.messages_mended = drop_thinking(c, all ? c->nmessages : convo_loop_begin(c), false)};
-    history_tell(&r, r.messages_mended, "message goes without its thinking", "messages go without their thinking");
-    return r;
+    return drop_thinking(c, all ? c->nmessages : convo_loop_begin(c), false);
 }
 
 void mending_thinking_off(mending *x)
 {
-    x->thinking += thinking_off(x->c);
+    x->n[MENDED_THINKING] += thinking_off(x->c);
 }
 
 /* Calls from elsewhere in the loop in progress say that they have no signature. */
@@ -179,7 +163,7 @@ void mending_sign_calls(mending *x)
             if (!p->signature.n) {
                 p->signature = S(NO_SIGNATURE);
                 p->sealed = p->edited = m->edited = c->edited = true;
-                x->thinking++;
+                x->n[MENDED_THINKING]++;
             }
             break; /* the first of parallel calls carries it */
         }
@@ -190,7 +174,7 @@ void mending_sign_calls(mending *x)
 void mending_put_thinking(mending *x)
 {
     convo *c = x->c;
-    if (!is_chat(c)) /* which alone has it in words */
+    if (!history_chat(c)) /* which alone has it in words */
         return;
     for (size_t i = 0; i < c->nmessages && !c->full; i++) {
         convo_message *m = &c->messages[i];
@@ -201,7 +185,7 @@ void mending_put_thinking(mending *x)
         if (!p)
             continue;
         convo_set_text(c, m, p, S(NO_THINKING));
-        x->thoughts++;
+        x->n[MENDED_THOUGHTS]++;
     }
 }
 
@@ -209,13 +193,13 @@ void mending_put_thinking(mending *x)
 static void drop_all_thinking(mending *x)
 {
     convo *c = x->c;
-    mend_report r = mend_drop_thinking(c, true);
-    x->thinking += r.messages_mended;
-    if (!r.messages_mended)
+    uint32_t n = mend_drop_thinking(c, true);
+    x->n[MENDED_THINKING] += n;
+    if (!n)
         return;
-    if (on_wire(c, WIRE_NO_IDS))
+    if (history_wire(c, WIRE_NO_IDS))
         mending_sign_calls(x);
-    else if (on_wire(c, WIRE_RESULTS_IN_USER) && needs_thinking(c))
+    else if (history_wire(c, WIRE_RESULTS_IN_USER) && needs_thinking(c))
         mending_thinking_off(x);
 }
 
@@ -223,7 +207,7 @@ bool mend_strange_thinking(convo *c)
 {
     mending x = {.c = c, .at = WRONG_ANYWHERE};
     drop_all_thinking(&x);
-    return x.thinking > 0;
+    return x.n[MENDED_THINKING] > 0;
 }
 
 /* What lacks its signature goes first, then thinking of turns that are over; that of the loop in progress only when it
@@ -233,11 +217,11 @@ void mending_seal(mending *x)
     convo *c = x->c;
     size_t loop = convo_loop_begin(c);
     bool inside = x->at.message != STR_NONE && x->at.message >= loop;
-    uint32_t n = is_anthropic(c) || is_chat(c) ? drop_halves(c) : 0;
+    uint32_t n = history_anthropic(c) || history_chat(c) ? drop_halves(c) : 0;
     x->halves += n;
     if (!n && !inside)
-        n = mend_drop_thinking(c, false).messages_mended;
-    x->thinking += n;
+        n = mend_drop_thinking(c, false);
+    x->n[MENDED_THINKING] += n;
     if (!n)
         drop_all_thinking(x);
 }

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "engine/mend/request/lesson.h"
 #include "engine/mend/request/said.h"
 #include "engine/mend/request/wrong.h"
 #include "engine/mend/value.h"
@@ -62,9 +63,7 @@ static daruma_str name_path(convo *c, size_t i, bool listed)
     const convo_tool *t = &c->tools[i];
     daruma_buf b = buf_in(c->arena);
     daruma_str path = convo_schema_path(t, c->arena);
-    size_t n = path.n;
-    while (n && path.p[n - 1] != '.')
-        n--;
+    size_t n = path.n - path_last(path).n;
     if (n)
         buf_put(&b, str_sub(path, 0, n));
     else if (listed)

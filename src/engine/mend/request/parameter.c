@@ -134,28 +134,15 @@ static bool both_ends(daruma_str m, char low[32], char high[32], daruma_str *ret
 /* Bounds that a message sets, as "low..high"; empty: none. */
 static daruma_str range_of(const convo *c, const daruma_failure *f, const place *p, daruma_arena *a)
 {
-    static const char *const uppers[] = {"less than or equal to",
-                                         "at most",
-                                         "<=",
-                                         "maximum value of",
-                                         "maximum of",
-                                         "no more than",
-                                         "cannot exceed",
-                                         "not exceed",
-                                         "exceeds the maximum",
-                                         "up to",
-                                         "maximum is",
-                                         "maximum value is",
-                                         "maximum allowed value is",
-                                         "exceeds the limit of",
-                                         "must be <",
-                                         "less than",
-                                         "maximum:",
-                                         "max:",
-                                         NULL};
+    // clang-format off
+    static const char *const uppers[] = {
+        "less than or equal to", "at most", "<=", "maximum value of", "maximum of", "no more than", "cannot exceed",
+        "not exceed", "exceeds the maximum", "up to", "maximum is", "maximum value is", "maximum allowed value is",
+        "exceeds the limit of", "must be <", "less than", "maximum:", "max:", NULL};
     static const char *const lowers[] = {
-        "greater than or equal to", "at least",         ">=", "minimum value of", "minimum of", "minimum is",
-        "not be less than",         "minimum value is", NULL};
+        "greater than or equal to", "at least", ">=", "minimum value of", "minimum of", "minimum is", "not be less than",
+        "minimum value is", NULL};
+    // clang-format on
     char x[32], y[32];
     daruma_str low = {0}, high = {0}, m = f->message;
     if (!both_ends(m, x, y, &low, &high)) {
@@ -411,20 +398,8 @@ bool mend_empty_list(convo *c, const daruma_failure *f, mend_lesson *ret, mend_r
     return false;
 }
 
-/* Does the model take it never? */
-static bool is_refused(const daruma_failure *f)
-{
-    return failure_said(f, SAID_NEVER);
-}
-
-/* ... or only with what stands beside it in this request? */
-static bool is_conditional(const daruma_failure *f)
-{
-    return failure_said(f, SAID_CONDITION);
-}
-
-/* ... or only in this mode: with a stream, while it thinks, with or without tools? What `path` itself is about is no
- * mode. */
+/* Is it refused only in this mode: with a stream, while it thinks, with or without tools? What `path` itself is about
+ * is no mode. */
 static bool is_of_mode(const daruma_failure *f, daruma_str path)
 {
     static const struct {
@@ -454,11 +429,11 @@ static bool names(daruma_str m, daruma_str word)
 
 static bool is_never_taken(const daruma_failure *f)
 {
-    return is_refused(f) && !is_conditional(f) && !failure_said(f, SAID_VALUE);
+    return failure_said(f, SAID_NEVER) && !failure_said(f, SAID_CONDITION) && !failure_said(f, SAID_VALUE);
 }
 
-/* ... or only beside another member of this request, which it names? "Function tools with reasoning_effort are not
- * supported." */
+/* Is it refused only beside another member of this request, which it names? "Function tools with reasoning_effort are
+ * not supported." */
 static bool names_another(const convo *c, daruma_str path, daruma_str message)
 {
     static const char *const words[] = {"model", "messages", "input", "contents", "user", "n"}; /* of any sentence */
@@ -490,12 +465,6 @@ static bool is_own(convo *c, const mend_lesson *l, const daruma_failure *own)
     return l->op == PATCH_DROP && parameter_find(c, own, &p) && str_eq(place_path(&p), str_of(l->path));
 }
 
-/* Is a schema refused for what its keyword says, not for having it? */
-static bool is_of_value(const daruma_failure *f)
-{
-    return failure_said(f, SAID_PATTERN);
-}
-
 bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f)
 {
     daruma_str path = str_of(l->path), keyword = lesson_keyword(l);
@@ -508,7 +477,7 @@ bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f)
             return false;
     }
     if (keyword.n)
-        return !is_of_value(f);
+        return !failure_said(f, SAID_PATTERN);
     if (l->op == PATCH_RENAME)
         return true;
     if (str_eq(path, S("stream")) && says(f->message, "verified")) /* "If you just verified" is no condition */
@@ -516,15 +485,15 @@ bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f)
     if (str_eq(path, S("stream")) && (says(f->message, "tool") || says(f->message, "function") ||
                                       says(f->message, "schema") || says(f->message, "streaming mode")))
         return false;
-    if (l->once || is_conditional(f) || is_of_mode(f, path) || names_another(c, path, f->message))
+    if (l->once || failure_said(f, SAID_CONDITION) || is_of_mode(f, path) || names_another(c, path, f->message))
         return false;
     return l->op == PATCH_SET || is_never_taken(&own);
 }
 
 bool mend_format_lasts(const daruma_failure *f)
 {
-    bool of_schema = failure_said(f, SAID_SCHEMA);
-    return !of_schema && !is_conditional(f) && (f->kind != DARUMA_INVALID_TOOL_SCHEMA || is_refused(f));
+    return !failure_said(f, SAID_SCHEMA) && !failure_said(f, SAID_CONDITION) &&
+           (f->kind != DARUMA_INVALID_TOOL_SCHEMA || failure_said(f, SAID_NEVER));
 }
 
 /* Is `f` about a member of this name? */

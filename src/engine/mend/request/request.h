@@ -21,8 +21,8 @@ const char *mend_habit_name(uint32_t habits, size_t index); /* of the index-th o
 /* Do the words of `f` name something of messages that mend_messages() knows? */
 bool mend_messages_known(const daruma_failure *f, daruma_arena *a);
 /* Drops the thinking of turns before the loop in progress, whole; with `all` of that one too (another provider's
- * model gets none). */
-mend_report mend_drop_thinking(convo *c, bool all);
+ * model gets none). Returns of how many messages. */
+uint32_t mend_drop_thinking(convo *c, bool all);
 /* Leaves out thinking that broke off before it was signed, and is refused so: in Messages what has no signature where
  * other thinking of the conversation has one or `signs` says that its provider checks, in Responses what is neither
  * encrypted nor kept. Where the newest answer of the loop in progress is left without any, the model is not asked to

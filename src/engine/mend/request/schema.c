@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "engine/mend/history.h"
 #include "engine/mend/request/lesson.h"
 #include "engine/mend/request/said.h"
 #include "engine/mend/value.h"
@@ -16,51 +17,18 @@ typedef struct complaint {
     bool strict;        /* strict mode wants more, not less */
 } complaint;
 
-/* Rows: a keyword that some provider does not take; is it also an everyday word, that only counts in quotes? */
-static const struct {
-    const char *name;
-    bool everyday;
-} troublesome[] = {
-    {"anyOf", false},
-    {"oneOf", false},
-    {"allOf", false},
-    {"any_of", false},
-    {"one_of", false},
-    {"all_of", false},
-    {"$ref", false},
-    {"$defs", false},
-    {"definitions", true},
-    {"const", true},
-    {"format", true},
-    {"pattern", true},
-    {"default", true},
-    {"examples", true},
-    {"title", true},
-    {"minLength", false},
-    {"maxLength", false},
-    {"minimum", true},
-    {"maximum", true},
-    {"multipleOf", false},
-    {"exclusiveMinimum", false},
-    {"minItems", false},
-    {"maxItems", false},
-    {"exclusiveMaximum", false},
-    {"uniqueItems", false},
-    {"minProperties", false},
-    {"maxProperties", false},
-    {"prefixItems", false},
-    {"contains", true},
-    {"patternProperties", false},
-    {"propertyNames", false},
-    {"not", true},
-    {"additionalProperties", false},
-    {"if", true},
-    {"then", true},
-    {"else", true},
-    {"enum", true},
-    {"$schema", false},
-    {"unevaluatedProperties", false},
+// clang-format off
+/* Keywords that some provider does not take ... */
+static const char *const troublesome[] = {
+    "anyOf", "oneOf", "allOf", "any_of", "one_of", "all_of", "$ref", "$defs", "minLength", "maxLength", "multipleOf",
+    "exclusiveMinimum", "minItems", "maxItems", "exclusiveMaximum", "uniqueItems", "minProperties", "maxProperties",
+    "prefixItems", "patternProperties", "propertyNames", "additionalProperties", "$schema", "unevaluatedProperties",
+    /* ... and from here on those that are everyday words, too: they only count in quotes */
+    "definitions", "const", "format", "pattern", "default", "examples", "title", "minimum", "maximum", "contains", "not",
+    "if", "then", "else", "enum",
 };
+// clang-format on
+enum { EVERYDAY = 24 /* the first of those */ };
 
 /* Is the keyword named in the text, as a word and not as a step of a path? */
 static bool names_keyword(daruma_str text, daruma_str name, bool everyday)
@@ -114,11 +82,11 @@ static complaint complaint_of(const daruma_failure *f)
     size_t n = 0, only = str_find(m, S(": only ")); /* Google: "...properties[a].enum: only allowed for STRING type" */
     name = path_last(str_sub(m, 0, only == STR_NONE ? 0 : only));
     for (size_t i = 0; i < COUNT(troublesome) && name.n; i++)
-        if (str_eq(name, str_of(troublesome[i].name)))
-            return (complaint){.keyword = str_of(troublesome[i].name)};
+        if (str_eq(name, str_of(troublesome[i])))
+            return (complaint){.keyword = str_of(troublesome[i])};
     for (size_t i = 0; i < COUNT(troublesome); i++)
-        if (names_keyword(m, str_of(troublesome[i].name), troublesome[i].everyday)) {
-            c.keyword = str_of(troublesome[i].name);
+        if (names_keyword(m, str_of(troublesome[i]), i >= EVERYDAY)) {
+            c.keyword = str_of(troublesome[i]);
             n++;
         }
     if (n != 1)
@@ -191,10 +159,7 @@ static bool is_named(const daruma_failure *f, const convo_tool *t)
 static daruma_str sibling(convo *c, daruma_str path, const char *name)
 {
     daruma_buf b = buf_in(c->arena);
-    size_t n = path.n;
-    while (n && path.p[n - 1] != '.')
-        n--;
-    BUF_SAY(&b, str_sub(path, 0, n), name);
+    BUF_SAY(&b, str_sub(path, 0, path.n - path_last(path).n), name);
     c->full |= b.full;
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
@@ -423,10 +388,7 @@ static convo_message *system_message(convo *c)
 
 void mend_say_first(convo *c, daruma_str text)
 {
-    convo_message *m = system_message(c);
-    convo_part *p = m ? convo_insert_part(c, m, m->nparts, PART_TEXT) : NULL;
-    if (p)
-        convo_set_text(c, m, p, text);
+    history_add(c, system_message(c), text);
 }
 
 bool mend_format(convo *c, mend_report *rep)

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/mend/history.h"
 #include "engine/mend/request/lesson.h"
 #include "engine/mend/request/said.h"
 #include "engine/mend/value.h"
@@ -18,56 +19,19 @@ static bool is_one_of(daruma_str name, const char *const *names)
 
 /* ---- what stays ---- */
 
+// clang-format off
 /* At the top of a body. The last ones name what is kept on the server: without them the model would answer to a
  * conversation that it does not see. */
-static const char *const needed[] = {"model",
-                                     "messages",
-                                     "input",
-                                     "contents",
-                                     "prompt",
-                                     "tools",
-                                     "system",
-                                     "stream",
-                                     "instructions",
-                                     "system_instruction",
-                                     "functions",
-                                     "container",
-                                     "thread",
-                                     "conversation",
-                                     "cached_content",
-                                     "previous_response_id",
-                                     NULL};
+static const char *const needed[] = {
+    "model", "messages", "input", "contents", "prompt", "tools", "system", "stream", "instructions", "system_instruction",
+    "functions", "container", "thread", "conversation", "cached_content", "previous_response_id", NULL};
 /* In a tool, in a message and its parts. */
-static const char *const needed_below[] = {"name",
-                                           "type",
-                                           "function",
-                                           "parameters",
-                                           "input_schema",
-                                           "description",
-                                           "role",
-                                           "content",
-                                           "text",
-                                           "id",
-                                           "input",
-                                           "arguments",
-                                           "tool_use_id",
-                                           "tool_call_id",
-                                           "call_id",
-                                           "tool_calls",
-                                           "source",
-                                           "image_url",
-                                           "signature",
-                                           "thinking",
-                                           "output",
-                                           "function_call",
-                                           "parts",
-                                           "function_response",
-                                           "function_declarations",
-                                           "data",
-                                           "inline_data",
-                                           "summary",
-                                           "encrypted_content",
-                                           NULL};
+static const char *const needed_below[] = {
+    "name", "type", "function", "parameters", "input_schema", "description", "role", "content", "text", "id", "input",
+    "arguments", "tool_use_id", "tool_call_id", "call_id", "tool_calls", "source", "image_url", "signature", "thinking",
+    "output", "function_call", "parts", "function_response", "function_declarations", "data", "inline_data", "summary",
+    "encrypted_content", NULL};
+// clang-format on
 
 /* Settings whose members the client names: a schema's properties, labels. They are no parameters. */
 static const char *const clients_own[] = {
@@ -89,8 +53,7 @@ static bool may_change(daruma_str path)
 
 bool parameter_may_go(const convo *c, daruma_str path)
 {
-    bool anthropic = (c->quirks & WIRE_RESULTS_IN_USER) && !(c->quirks & WIRE_NO_IDS); /* it asks for max_tokens */
-    return may_change(path) && !(anthropic && str_eq(path, S("max_tokens")));
+    return may_change(path) && !(history_anthropic(c) && str_eq(path, S("max_tokens"))); /* which it asks for */
 }
 
 /* ---- finding what is named ---- */
@@ -249,11 +212,9 @@ bool parameter_named(const convo *c, daruma_str name, place *ret)
 bool next_quoted(daruma_str m, size_t *at, daruma_str *word)
 {
     for (size_t i = *at; i < m.n; i++) {
-        if (!is_quote(m.p[i]) || (i && name_char(m.p[i - 1])))
+        size_t n = is_quote(m.p[i]) ? str_findch(str_from(m, i + 1), m.p[i]) : STR_NONE;
+        if (n == STR_NONE || (i && ch_word(m.p[i - 1])))
             continue;
-        size_t n = str_findch(str_from(m, i + 1), m.p[i]);
-        if (n == STR_NONE)
-            return false;
         *word = str_sub(m, i + 1, n);
         *at = i + n + 2;
         return true;

@@ -263,16 +263,12 @@ static wrong_place place_in(const convo *c, const daruma_failure *f)
 
 daruma_str wrong_quoted(daruma_str text, size_t n)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        char q = text.p[i];
-        size_t end = q == '\'' || q == '`' || q == '"' ? str_findch(str_from(text, i + 1), q) : STR_NONE;
-        if (end == STR_NONE || (i && ch_word(text.p[i - 1])))
-            continue;
-        if (n-- == 0)
-            return str_sub(text, i + 1, end);
-        i += end + 1;
-    }
-    return (daruma_str){0};
+    daruma_str word = {0};
+    size_t at = 0;
+    for (size_t i = 0; i <= n; i++)
+        if (!next_quoted(text, &at, &word))
+            return (daruma_str){0};
+    return word;
 }
 
 /* ---- the same image in two dialects ---- */

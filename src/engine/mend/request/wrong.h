@@ -63,6 +63,30 @@ daruma_str wrong_quoted(daruma_str text, size_t n);
 
 /* ---- one run of mend_messages ---- */
 
+/* What is counted, and how it is told, in this order. */
+#define MENDED_MAP(X)                                                                                                  \
+    X(EMPTY, "empty message or text was mended", "empty messages or texts were mended")                                \
+    X(MERGED, "message was joined with its neighbour", "messages were joined with their neighbours")                   \
+    X(ORDER, "message was put right at the beginning or end", "messages were put right at the ends")                   \
+    X(THINKING, "piece of thinking was left out", "pieces of thinking were left out")                                  \
+    X(THOUGHTS, "answer got thinking in the place of what was lost",                                                   \
+      "answers got thinking in the place of what was lost")                                                            \
+    X(MEDIA, "file or image was left out", "files or images were left out")                                            \
+    X(BLOCKS, "unknown piece of content was left out", "unknown pieces of content were left out")                      \
+    X(IDS, "tool call got another id", "tool calls got other ids")                                                     \
+    X(NAMES, "name was changed", "names were changed")                                                                 \
+    X(ARGUMENTS, "tool call got readable arguments", "tool calls got readable arguments")                              \
+    X(ROLES, "message got another role", "messages got other roles")                                                   \
+    X(FLAT, "message became plain text", "messages became plain text")                                                 \
+    X(PIECES, "text got the type of its role", "texts got the type of their role")                                     \
+    X(ITEMS, "item was sent without its id", "items were sent without their ids")
+enum {
+#define X(name, one, many) MENDED_##name,
+    MENDED_MAP(X)
+#undef X
+        MENDED_KINDS
+};
+
 typedef struct mending {
     convo *c;
     const daruma_failure *f; /* NULL: what is surely wrong */
@@ -70,8 +94,8 @@ typedef struct mending {
     uint32_t wrong;
     bool named;   /* the provider says that it is so, not only the wire */
     uint32_t did; /* of `wrong`: something was done about it */
-    uint32_t empty, merged, order, thinking, media, blocks, ids, names, arguments, roles, flat, items, pieces, thoughts;
-    uint32_t halves; /* of `thinking`: a signature was refused, and what had none was left out */
+    uint32_t n[MENDED_KINDS];
+    uint32_t halves; /* of MENDED_THINKING: a signature was refused, and what had none was left out */
 } mending;
 
 /* messages.c */
@@ -92,8 +116,14 @@ void mending_media(mending *x);  /* images and files that are not taken */
 void mending_blocks(mending *x); /* content of an unknown kind that is named */
 void mending_list(mending *x);   /* content becomes one string */
 void mending_texts(mending *x);  /* content of nothing but texts becomes one string */
-void mending_nine(mending *x);   /* ids of calls as Mistral takes them */
-void mending_ids(mending *x, size_t longest, bool pattern);
+/* Which ids of calls a wire takes. */
+typedef enum mending_id {
+    ID_SHORT,   /* of so many bytes at most */
+    ID_PLAIN,   /* ... which are letters, digits, _ and - */
+    ID_OF_NINE, /* Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9." */
+} mending_id;
+void mending_ids(mending *x, size_t longest, mending_id rule);
+void mending_nine(mending *x); /* ids of nine */
 void mending_names(mending *x);
 void mending_arguments(mending *x); /* that are no JSON object */
 void mending_items(mending *x);     /* items of the Responses wire that the server does not have */

@@ -8,24 +8,16 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "engine/mend/history.h"
 #include "engine/mend/shorten/compact.h"
-#include "engine/mend/shorten/utf8.h"
-#include <xxhash.h>
+#include "base/utf8.h"
 
 #define WRITTEN_BYTES 250 /* its first line, and names and brackets around it and the word behind it */
 #define ACK           "[I have read the summary.]" /* stands between two messages of the user where they must take turns */
 
 /* ---- where it may be cut ---- */
-
-static bool compact_has(const convo_message *m, part_kind kind)
-{
-    for (size_t i = 0; i < m->nparts; i++)
-        if (m->parts[i].kind == kind && !m->parts[i].dropped)
-            return true;
-    return false;
-}
 
 static bool is_remote(const convo_message *m)
 {
@@ -46,7 +38,7 @@ static size_t live_before(const convo *c, size_t at)
 static size_t first_user(const convo *c)
 {
     for (size_t i = 0; i < c->nmessages; i++)
-        if (c->messages[i].role == CONVO_USER && !c->messages[i].dropped && !compact_has(&c->messages[i], PART_RESULT))
+        if (c->messages[i].role == CONVO_USER && !c->messages[i].dropped && !history_has(&c->messages[i], PART_RESULT))
             return i;
     return STR_NONE;
 }
@@ -68,7 +60,7 @@ static size_t newest_turn(const convo *c)
 {
     for (size_t i = c->nmessages; i--;) {
         const convo_message *m = &c->messages[i];
-        if (m->role == CONVO_USER && !m->dropped && !compact_has(m, PART_RESULT) && !is_ours(m))
+        if (m->role == CONVO_USER && !m->dropped && !history_has(m, PART_RESULT) && !is_ours(m))
             return i;
     }
     return STR_NONE;
@@ -89,55 +81,39 @@ static size_t newest_words(const convo *c)
 static bool border(const convo *c, size_t at)
 {
     const convo_message *m = &c->messages[at];
-    if (m->dropped || m->role == CONVO_TOOL || m->role == CONVO_SYSTEM || compact_has(m, PART_RESULT))
+    if (m->dropped || m->role == CONVO_TOOL || m->role == CONVO_SYSTEM || history_has(m, PART_RESULT))
         return false;
     size_t before = live_before(c, at);
     return m->role == CONVO_USER || before == STR_NONE || c->messages[before].role != CONVO_ASSISTANT;
 }
 
-/* For each border whether a pair lies across it. Ids of calls go into a table with the place of their message. */
-typedef struct call_place {
-    uint64_t hash;
-    size_t at;
-} call_place;
-
-/* across[i] > 0: some result at or behind i answers a call before it. A call that is not here is what the nearest
- * reference before its result stands for, or stands before all that is here. NULL without memory. */
+/* For each border whether a pair lies across it: across[i] > 0: some result at or behind i answers a call before it. A
+ * call that is not here is what the nearest reference before its result stands for, or stands before all that is here.
+ * NULL without memory. */
 static int32_t *pairs_across(const convo *c, daruma_arena *a)
 {
-    size_t ncalls = 0, slots = 16, referred = 0;
+    size_t referred = 0;
     bool unseen = convo_unseen(c);
-    for (size_t i = 0; i < c->nmessages; i++)
-        for (size_t j = 0; j < c->messages[i].nparts; j++)
-            ncalls += c->messages[i].parts[j].kind == PART_CALL;
-    while (slots < ncalls * 2)
-        slots *= 2;
-    call_place *table = ARENA_NEW(a, call_place, slots);
+    str_map calls = {0}; /* id -> 1 + the newest message that calls so */
     int32_t *steps = ARENA_NEW(a, int32_t, c->nmessages + 2);
-    if (!table || !steps)
-        return NULL;
-    for (size_t i = 0; i < c->nmessages; i++) {
+    for (size_t i = 0; steps && i < c->nmessages; i++) {
         referred = convo_reference(&c->messages[i]) ? i : referred;
         for (size_t j = 0; !c->messages[i].dropped && j < c->messages[i].nparts; j++) {
             const convo_part *p = &c->messages[i].parts[j];
             if (p->dropped || !p->id.n || (p->kind != PART_CALL && p->kind != PART_RESULT))
                 continue;
-            /* seeded, as a str_map is, so that nobody can choose ids that stand together */
-            uint64_t hash = XXH3_64bits_withSeed(p->id.p, p->id.n, (uintptr_t)table) | 1;
-            size_t k = hash >> 16 & (slots - 1);
-            while (table[k].hash && table[k].hash != hash)
-                k = (k + 1) & (slots - 1);
-            if (p->kind == PART_CALL) {
-                table[k] = (call_place){hash, i};
-            } else if (table[k].hash ? table[k].at < i : unseen && referred < i) {
-                steps[(table[k].hash ? table[k].at : referred) + 1]++; /* cuts behind the call, */
-                steps[i + 1]--;                                        /* up to this message, split it */
+            uint64_t *at = p->kind == PART_CALL ? map_put(&calls, a, p->id) : map_get(&calls, p->id);
+            if (p->kind == PART_CALL && at) {
+                *at = i + 1;
+            } else if (at ? *at <= i : unseen && referred < i) {
+                steps[at ? *at : referred + 1]++; /* cuts behind the call, */
+                steps[i + 1]--;                   /* up to this message, split it */
             }
         }
     }
-    for (size_t i = 1; i <= c->nmessages; i++)
+    for (size_t i = 1; steps && i <= c->nmessages; i++)
         steps[i] += steps[i - 1];
-    return steps;
+    return a->full ? NULL : steps;
 }
 
 /* The range in which a cut may lie, both ends included; false when there is none. */
@@ -168,7 +144,7 @@ static bool loop_bounds(const convo *c, size_t *ret_from, size_t *ret_last)
     if (c->before || newest == STR_NONE)
         return false;
     for (size_t i = newest + 1; i < c->nmessages; i++)
-        if (!c->messages[i].dropped && (compact_has(&c->messages[i], PART_THINKING) || history_sealed(&c->messages[i])))
+        if (!c->messages[i].dropped && (history_has(&c->messages[i], PART_THINKING) || history_sealed(&c->messages[i])))
             return false;
     *ret_from = newest + 1;
     for (size_t i = c->nmessages; i-- > newest + 1;)
@@ -292,16 +268,6 @@ static void piece_put(daruma_buf *b, const piece *p)
     buf_putc(b, '\n');
 }
 
-/* Results stand close behind their call. */
-static daruma_str name_of_call(const convo *c, size_t at, daruma_str id)
-{
-    for (size_t i = at, looked = 0; id.n && i-- > 0 && looked < CALL_LOOK_MESSAGES; looked++)
-        for (size_t j = 0; j < c->messages[i].nparts; j++)
-            if (c->messages[i].parts[j].kind == PART_CALL && str_eq(c->messages[i].parts[j].id, id))
-                return c->messages[i].parts[j].name;
-    return (daruma_str){0};
-}
-
 static size_t pieces(convo *c, mend_cut cut, piece *out)
 {
     size_t n = 0;
@@ -320,7 +286,7 @@ static size_t pieces(convo *c, mend_cut cut, piece *out)
                                       : m->role == CONVO_ASSISTANT ? "Assistant"
                                                                    : "User",
                                .name = media                                  ? (daruma_str){0}
-                                       : p->kind == PART_RESULT && !p->name.n ? name_of_call(c, i, p->id)
+                                       : p->kind == PART_RESULT && !p->name.n ? history_tool(c, i, p->id)
                                                                               : p->name,
                                .text = text,
                                .kept = p->kind == PART_RESULT ? mend_mask_kept(text) : (daruma_str){0},
@@ -423,35 +389,22 @@ convo_part *compact_found(const convo_message *m)
 }
 
 /* Takes turns: the summary becomes a part of the user's message before it. */
-static bool put_into(convo *c, size_t at, size_t to, daruma_str text)
+static void put_into(convo *c, size_t at, size_t to, daruma_str text)
 {
     convo_part *p = compact_found(&c->messages[at]);
     if (!p)
         p = convo_insert_part(c, &c->messages[at], c->messages[at].nparts, PART_TEXT);
-    if (!p)
-        return false;
+    if (!p) {
+        c->full = true;
+        return;
+    }
     convo_set_text(c, &c->messages[at], p, text);
-    if (c->messages[to].role != CONVO_USER)
-        return true;
-    convo_message *m = convo_insert_message(c, to, CONVO_ASSISTANT);
-    p = m ? convo_insert_part(c, m, 0, PART_TEXT) : NULL;
-    if (p)
-        convo_set_text(c, m, p, S(ACK));
-    return p != NULL;
-}
-
-static bool put_before(convo *c, size_t at, daruma_str text)
-{
-    convo_message *m = convo_insert_message(c, at, CONVO_USER);
-    convo_part *p = m ? convo_insert_part(c, m, 0, PART_TEXT) : NULL;
-    if (p)
-        convo_set_text(c, m, p, text);
-    return p != NULL;
+    if (c->messages[to].role == CONVO_USER)
+        history_say(c, to, CONVO_ASSISTANT, S(ACK));
 }
 
 bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
 {
-    mend_report rep = {0};
     daruma_str said = str_trim(summary);
     if (!said.n || cut.to <= cut.from || cut.to >= c->nmessages)
         return false;
@@ -461,7 +414,7 @@ bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
         c->full = true;
         return false;
     }
-    rep.tokens_before = convo_tokens(c);
+    int64_t were = convo_tokens(c);
     uint32_t gone = 0;
     for (size_t i = cut.from; i < cut.to; i++)
         if (!c->messages[i].dropped && c->messages[i].role != CONVO_SYSTEM) {
@@ -470,15 +423,15 @@ bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
         }
     size_t before = live_before(c, cut.from);
     bool merged = c->quirks & WIRE_ALTERNATE && before != STR_NONE && c->messages[before].role == CONVO_USER;
-    bool ok = merged ? put_into(c, before, cut.to, buf_str(&b)) : put_before(c, cut.from, buf_str(&b));
-    c->full |= !ok;
-    rep.tokens_after = convo_tokens(c);
-    rep.messages_mended = gone;
-    daruma_buf what = buf_over(rep.what, sizeof rep.what - 1);
-    buf_printf(&what, "summarised the %u oldest messages, from %lld to %lld tokens", (unsigned)gone,
-               (long long)rep.tokens_before, (long long)rep.tokens_after);
-    rep.what[what.n] = 0;
-    mend_merge(ret, &rep);
+    if (merged)
+        put_into(c, before, cut.to, buf_str(&b));
+    else
+        history_say(c, cut.from, CONVO_USER, buf_str(&b));
+    ret->tokens_before = ret->tokens_before ? ret->tokens_before : were;
+    ret->tokens_after = convo_tokens(c);
+    ret->messages_mended += gone;
+    mend_say(ret, "summarised the %u oldest messages, from %lld to %lld tokens", (unsigned)gone, (long long)were,
+             (long long)ret->tokens_after);
     return !c->full;
 }
 

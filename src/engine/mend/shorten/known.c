@@ -407,10 +407,9 @@ mend_report mend_known_apply(mend_known *k, uint64_t tenant, convo *c)
         apply_compactions(k, tenant, c, o, &rep);
     apply_results(k, tenant, c, &rep);
     if (rep.parts_shortened || rep.messages_mended) {
-        daruma_buf b = buf_over(rep.what, sizeof rep.what - 1);
-        buf_printf(&b, "compressed as before: %u tool outputs, %u messages", (unsigned)rep.parts_shortened,
-                   (unsigned)rep.messages_mended);
-        rep.what[b.n] = 0;
+        rep.what[0] = 0; /* in place of a line for each */
+        mend_say(&rep, "compressed as before: %u tool outputs, %u messages", (unsigned)rep.parts_shortened,
+                 (unsigned)rep.messages_mended);
     }
     return rep;
 }

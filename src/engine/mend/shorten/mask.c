@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "engine/mend/shorten/shorten.h"
 #include "engine/mend/shorten/salient.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 
 #define MARK      "[daruma left out "
 #define MARK_TAIL " bytes of this tool output]\n"
@@ -341,13 +341,9 @@ mend_report mend_mask(convo *c, int64_t tokens, const mend_mask_rules *rules)
     }
     run(&k);
     k.rep.tokens_after = k.weighed ? k.tokens : convo_tokens(c);
-    if (k.rep.parts_shortened) {
-        daruma_buf b = buf_over(k.rep.what, sizeof k.rep.what - 1);
-        buf_printf(&b, "shortened %u tool output%s from %zu to %zu bytes", (unsigned)k.rep.parts_shortened,
-                   k.rep.parts_shortened == 1 ? "" : "s", k.rep.bytes_before, k.rep.bytes_after);
-        if (k.images)
-            buf_printf(&b, ", left out %u image%s", (unsigned)k.images, k.images == 1 ? "" : "s");
-        k.rep.what[b.n] = 0;
-    }
+    if (k.rep.parts_shortened)
+        mend_say(&k.rep, "shortened %u tool output%s from %zu to %zu bytes", (unsigned)k.rep.parts_shortened,
+                 k.rep.parts_shortened == 1 ? "" : "s", k.rep.bytes_before, k.rep.bytes_after);
+    mend_count(&k.rep, k.images, "image was left out", "images were left out");
     return k.rep;
 }

@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/history.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 #include "engine/mend/shorten/shorten.h"
 
 static size_t part_bytes(const convo *c, const convo_part *p)
@@ -171,8 +171,8 @@ mend_report mend_shed(convo *c, size_t bytes)
         s.have = body_bytes(c); /* once more where that was too little: of a result without its image the words go */
     }
     c->full |= c->arena->full;
-    history_tell(&s.r, s.images, "image or file was left out", "images or files were left out");
-    history_tell(&s.r, s.outputs, "tool output was shortened", "tool outputs were shortened");
+    mend_count(&s.r, s.images, "image or file was left out", "images or files were left out");
+    mend_count(&s.r, s.outputs, "tool output was shortened", "tool outputs were shortened");
     return s.r;
 }
 
@@ -182,7 +182,7 @@ mend_report mend_shed_old(convo *c, size_t bytes)
     if (!light_enough(&s))
         shed_outputs(&s, 0, newest_results(c));
     c->full |= c->arena->full;
-    history_tell(&s.r, s.outputs, "older tool output was shortened for several turns to have room",
-                 "older tool outputs were shortened for several turns to have room");
+    mend_count(&s.r, s.outputs, "older tool output was shortened for several turns to have room",
+               "older tool outputs were shortened for several turns to have room");
     return s.r;
 }

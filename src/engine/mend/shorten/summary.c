@@ -4,8 +4,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/mend/history.h"
 #include "engine/mend/shorten/shorten.h"
-#include "engine/mend/shorten/utf8.h"
+#include "base/utf8.h"
 
 #define MARK        "[Summary of "
 #define MARK_REST   " characters of tool output] "
@@ -39,19 +40,6 @@ static size_t json_chars(daruma_str text)
     return n;
 }
 
-static daruma_str tool_of(const convo *c, size_t message, const convo_part *result)
-{
-    if (result->name.n)
-        return result->name;
-    for (size_t i = message + 1, looked = 0; result->id.n && i-- && looked < CALL_LOOK_MESSAGES; looked++)
-        for (size_t j = 0; j < c->messages[i].nparts; j++) {
-            const convo_part *p = &c->messages[i].parts[j];
-            if (p->kind == PART_CALL && p->name.n && str_eq(p->id, result->id))
-                return p->name;
-        }
-    return S("unknown_tool");
-}
-
 /* The last message of the model: results behind it are new to it. */
 static size_t last_answer(const convo *c)
 {
@@ -73,8 +61,9 @@ size_t mend_large_results(convo *c, size_t over_chars, bool newest, mend_summary
             daruma_str text = convo_text(c, p);
             bool large = style == MEND_SUMMARY_PENGUIFLOW ? json_chars(text) > over_chars
                                                           : utf8_chars(text) > over_chars && !is_summary(text);
+            daruma_str tool = !large || p->name.n ? p->name : history_tool(c, i, p->id);
             if (large)
-                out[n++] = (mend_large){i, j, tool_of(c, i, p)};
+                out[n++] = (mend_large){i, j, tool.n ? tool : S("unknown_tool")};
         }
     return n;
 }
@@ -149,11 +138,10 @@ bool mend_summary_put(convo *c, mend_large of, daruma_str summary, mend_summary_
     if (style == MEND_SUMMARY_PLAIN && (!smaller || is_summary(text)))
         return false;
     convo_set_text(c, m, p, put);
-    mend_report rep = {.parts_shortened = 1, .bytes_before = text.n, .bytes_after = put.n};
-    daruma_buf what = buf_over(rep.what, sizeof rep.what - 1);
-    buf_printf(&what, "%s %.*s from %zu to %zu bytes", said.n ? "summarised output of" : "cut output of",
-               of.tool.n < 60 ? (int)of.tool.n : 60, of.tool.n ? of.tool.p : "", text.n, put.n);
-    rep.what[what.n] = 0;
-    mend_merge(ret, &rep);
+    ret->parts_shortened++;
+    ret->bytes_before += text.n;
+    ret->bytes_after += put.n;
+    mend_say(ret, "%s " STR_FMT " from %zu to %zu bytes", said.n ? "summarised output of" : "cut output of",
+             STR_ARG(str_sub(of.tool, 0, 60)), text.n, put.n);
     return true;
 }

@@ -196,6 +196,14 @@ static void complete(const convo *c, counted *r)
     }
 }
 
+static daruma_str in_small(daruma_str text, char room[FAILURE_TEXT_BYTES_MAX])
+{
+    daruma_str t = {room, text.n < FAILURE_TEXT_BYTES_MAX ? text.n : FAILURE_TEXT_BYTES_MAX};
+    for (size_t i = 0; i < t.n; i++)
+        room[i] = ch_lower(text.p[i]);
+    return t;
+}
+
 static counted target_count(const convo *c, const daruma_failure *f)
 {
     counted r = {-1, -1, -1, -1, false, false};
@@ -203,10 +211,7 @@ static counted target_count(const convo *c, const daruma_failure *f)
     number list[NUMBERS_MAX];
     if (!f)
         return r;
-    size_t len = f->message.n < sizeof low ? f->message.n : sizeof low;
-    for (size_t i = 0; i < len; i++)
-        low[i] = ch_lower(f->message.p[i]);
-    daruma_str t = {low, len};
+    daruma_str t = in_small(f->message, low);
     bool of_tokens =
         f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_OUTPUT_LIMIT || (f->requested > f->limit && f->limit > 0);
     if (!of_tokens)
@@ -342,10 +347,7 @@ static int64_t named_cap(const daruma_failure *f, int64_t asked)
 {
     char low[FAILURE_TEXT_BYTES_MAX];
     number list[NUMBERS_MAX];
-    size_t len = f->message.n < sizeof low ? f->message.n : sizeof low;
-    for (size_t i = 0; i < len; i++)
-        low[i] = ch_lower(f->message.p[i]);
-    daruma_str t = {low, len};
+    daruma_str t = in_small(f->message, low);
     int64_t cap = f->limit > 0 && (asked < 0 || f->limit <= asked) ? f->limit : -1;
     size_t n = find_numbers(t, list);
     for (size_t i = 0; i < n && f->limit <= 0; i++) /* the largest that is less than what was asked for */
@@ -379,18 +381,15 @@ static void clamp(convo *c, int64_t cap, mend_report *ret)
         c->set.thinking_budget = -1;
     }
     convo_set_max_output(c, cap);
-    daruma_buf what = buf_over(ret->what, sizeof ret->what - 1);
     if (was >= 0)
-        buf_printf(&what, "lowered the output cap from %lld to %lld tokens", (long long)was, (long long)cap);
+        mend_say(ret, "lowered the output cap from %lld to %lld tokens", (long long)was, (long long)cap);
     else
-        buf_printf(&what, "set the output cap to %lld tokens", (long long)cap);
-    ret->what[what.n] = 0;
+        mend_say(ret, "set the output cap to %lld tokens", (long long)cap);
     ret->patches++;
 }
 
 bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_report *ret)
 {
-    mend_report rep = {0};
     int64_t cap = -1;
     if (f->kind == DARUMA_OUTPUT_LIMIT) {
         counted n = target_count(c, f);
@@ -404,8 +403,7 @@ bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_r
     } else if ((cap = mend_output_cap(c, f, window)) < 0) {
         return false;
     }
-    clamp(c, cap, &rep);
-    mend_merge(ret, &rep);
+    clamp(c, cap, ret);
     return !c->full;
 }
 
@@ -434,9 +432,6 @@ void mend_cap_beside(convo *c, mend_share room, mend_report *ret)
 {
     int64_t prompt = mul_sat(convo_tokens(c), room.scale) / 1000;
     int64_t cap = percent(room.limit, 100 - SHRINK_FREE_PERCENT) - prompt;
-    mend_report rep = {0};
-    if (room.limit < 0 || c->set.max_output <= cap || !useful(c, cap, c->set.max_output))
-        return;
-    clamp(c, cap, &rep);
-    mend_merge(ret, &rep);
+    if (room.limit >= 0 && c->set.max_output > cap && useful(c, cap, c->set.max_output))
+        clamp(c, cap, ret);
 }

@@ -1,6 +1,6 @@
 /* utf8.h - borders of characters in a text, and counts of them. Bytes that are no UTF-8 count as they come. */
-#ifndef ENGINE_MEND_SHORTEN_UTF8_H
-#define ENGINE_MEND_SHORTEN_UTF8_H
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
 #include "base/str.h"
 
 static inline bool utf8_inner(char c) /* not the first byte of a character */
