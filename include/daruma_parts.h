@@ -873,7 +873,8 @@ typedef struct daruma_silence {
 DARUMA_API daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at);
 /* A second call goes out to `target`, as daruma_case_silence() said. One that is out already is given up: it was silent
  * too. The first that brings content is the answer. `room` is yours, for what is to be known of that call until it ends
- * or is the attempt under way: few cases have one. */
+ * or is the attempt under way: few cases have one. That of a call which is out already is read before it is written, so
+ * it may be the same. */
 DARUMA_API void daruma_case_hedge(daruma_case *c, daruma_beside *room, int target, daruma_moment at);
 /* The head of an answer to the second call has come. */
 DARUMA_API void daruma_case_hedge_headed(daruma_case *c, daruma_moment at);
