@@ -724,7 +724,6 @@ typedef struct daruma_call_pace {
 
 /* A second call that is out beside a silent one. */
 typedef struct daruma_beside {
-    bool out;
     int target;
     bool headed;   /* the head of its answer came */
     bool bare;     /* (set) ... and nothing behind that yet; false when it goes out */
@@ -772,6 +771,8 @@ typedef struct daruma_case {
                            its model; false with every attempt */
     bool goes_on;       /* (set) ... which another call could go on with; false with every attempt */
     bool thinks;        /* (set) ... and that is thinking: of that models show as much as they like */
+    bool hung_up;       /* it was silent for long, and then its connection was closed: that says nothing of now */
+    bool left;          /* it was dropped after it had been silent for a while: the client left */
     daruma_ms piece_at; /* when the newest piece of that came ... */
     daruma_ms gap;      /* ... and the longest time between two of them */
     daruma_ms paused;   /* ... and of those that were longer than is usual the sum ... */
@@ -780,22 +781,21 @@ typedef struct daruma_case {
     daruma_ms usual;    /* ... and usually takes so long, as was known before; -1 unknown */
     daruma_ms sent_at;  /* when it went out */
     daruma_call_pace paced; /* what has gone out to its target, it included */
-    daruma_beside beside;   /* the call beside it */
-    uint8_t hedges;         /* such calls in all, but for those that failed and made the next one wait */
-    uint8_t hedges_bad;     /* such calls that failed: the next one waits the longer */
+    daruma_beside *beside;  /* the call beside it, in its host's room; NULL: none is out */
     daruma_ms hedge_at;     /* a place that was asked already is not asked beside again before */
-    bool hung_up;           /* it was silent for long, and then its connection was closed: that says nothing of now */
-    bool left;              /* it was dropped after it had been silent for a while: the client left */
     daruma_ms since;        /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;      /* calls made in all */
     uint32_t asides;        /* (set) ... and those that the host made on the side, for its conversation */
     uint32_t calls_max;     /* (set) none is admitted behind so many of both; 0 after open: no such limit */
     int target;             /* where the current or last attempt went, -1 none yet */
     int want;               /* where the next one shall go, -1 any */
-    daruma_ms not_before;   /* the next one goes out no earlier ... */
-    daruma_ms due;          /* ... but from here on, if what is sick becomes well before its time */
     uint16_t rung;          /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
     uint8_t round;          /* of climbing: what can be done now, later, at the end */
+    uint8_t hedges;         /* calls beside a silent one in all, but for those that failed and made the next one wait */
+    uint8_t hedges_bad;     /* ... that failed: the next one waits the longer */
+    daruma_outcome outcome; /* PENDING until it ends */
+    daruma_ms not_before;   /* the next one goes out no earlier ... */
+    daruma_ms due;          /* ... but from here on, if what is sick becomes well before its time */
     daruma_permit permits[DARUMA_PERMITS]; /* of the current attempt: model, provider, rested place, lane */
     uint8_t used[DARUMA_CASE_RUNGS];       /* times each rung was climbed */
     uint8_t calls[DARUMA_CASE_TRIED];      /* calls to each target */
@@ -811,7 +811,6 @@ typedef struct daruma_case {
     daruma_ms bad_at; /* when the newest failure came; meaningless while there was none */
     int odd;          /* 1 + the target that refused last for a reason that nobody explained, 0 none ... */
     daruma_ms odd_at; /* ... and when that call went out */
-    daruma_outcome outcome; /* PENDING until it ends */
 } daruma_case;
 
 /* Opens a case. `targets` (1 to DARUMA_CASE_TRIED count, more are ignored), `prefer` is
@@ -877,8 +876,10 @@ typedef struct daruma_silence {
  * than usual counts as a failure of its model, though the call goes on. */
 DARUMA_API daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at);
 /* A second call goes out to `target`, as daruma_case_silence() said. One that is out already is given up: it was silent
- * too. The first that brings content is the answer. */
-DARUMA_API void daruma_case_hedge(daruma_case *c, int target, daruma_moment at);
+ * too. The first that brings content is the answer. `room` is yours, for what is to be known of that call until it ends
+ * or is the attempt under way: few cases have one. That of a call which is out already is read before it is written, so
+ * it may be the same. */
+DARUMA_API void daruma_case_hedge(daruma_case *c, daruma_beside *room, int target, daruma_moment at);
 /* The head of an answer to the second call has come. */
 DARUMA_API void daruma_case_hedge_headed(daruma_case *c, daruma_moment at);
 /* The second call ended and the first goes on: it failed, or (NULL) was not needed. */

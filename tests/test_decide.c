@@ -118,19 +118,19 @@ static void any_silence(daruma_case *c, const bool *sick_key, uint64_t *s, darum
             assert_false(sick_key[look.target]);
             assert_true(c->deadline < 0 || *now < c->deadline);
             uint8_t before = c->hedges;
-            daruma_case_hedge(c, look.target, m);
+            hedge(c, look.target, m);
             for_free += c->hedges == before;
-            assert_true(c->beside.out && c->beside.target == look.target);
+            assert_true(c->beside && c->beside->target == look.target);
             hedged++;
         } else {
             assert_true(look.look_in == -1 || (look.look_in > 0 && look.look_in <= HEDGE_LOOK_MS));
         }
         if (roll(s) % 8 == 0)
             daruma_case_headed(c, m);
-        if (!c->beside.out)
+        if (!c->beside)
             continue;
         daruma_failure f = any_failure(s);
-        int took = c->beside.target;
+        int took = c->beside->target;
         switch (roll(s) % 5) {
         case 0:
             for_free += c->hedges;
@@ -203,8 +203,8 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
             break;
         }
         daruma_failure f = any_failure(s);
-        f.sure = 95;        /* what is vague is asked once more */
-        if (c.beside.out) { /* the host ends it, or it is the attempt from here on and fails as well */
+        f.sure = 95;    /* what is vague is asked once more */
+        if (c.beside) { /* the host ends it, or it is the attempt from here on and fails as well */
             daruma_failure first = any_failure(s);
             if (roll(s) % 2)
                 daruma_case_hedge_takes_over(&c, &first, m);
@@ -243,7 +243,7 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
     assert_int_not_equal(o, DARUMA_OUTCOME_PENDING);
     daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(*now)); /* exactly one outcome */
     assert_int_equal(c.outcome, o);
-    assert_false(c.out || c.beside.out);
+    assert_false(c.out || c.beside);
     uint32_t climbed = 0, mended = 0;
     for (size_t i = 0; i < p->nrungs; i++) {
         assert_true(c.used[i] <= p->rungs[i].times);

@@ -316,7 +316,7 @@ static void work_is_dropped(void *user, drive_remains *r)
     (void)user;
     waiting->drop(waiting_data);
     waiting = NULL;
-    drive_remains_close(&drv, r);
+    drive_remains_close(drv.rooms, r);
 }
 
 /* What earlier calls leave on the stack, where nobody sets it. */

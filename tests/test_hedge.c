@@ -87,7 +87,7 @@ static void a_knock_goes_where_calls_fail_but_not_all(void **state)
         if (look.act != DARUMA_SILENCE_HEDGE)
             continue;
         went[look.target]++;
-        daruma_case_hedge(&c, look.target, at(now));
+        hedge(&c, look.target, at(now));
     }
     assert_true(went[1] > 0);
     assert_int_equal(went[2], 0);
@@ -106,7 +106,7 @@ static void a_silent_call_with_nobody_else_goes_on(void **state)
             continue;
         assert_int_equal(look.target, 0);
         assert_true(now >= HEDGE_BEGUN_MS);
-        daruma_case_hedge(&c, 0, at(now));
+        hedge(&c, 0, at(now));
         knocks++;
     }
     assert_in_range(knocks, 3, 10);
@@ -136,7 +136,7 @@ static void who_is_refused_while_it_is_silent_asks_ever_more_seldom(void **state
         for (daruma_ms now = 0; now < 600000; now += 100) { /* it thinks for ten minutes, say */
             if (daruma_case_silence(&c, at(now)).act != DARUMA_SILENCE_HEDGE)
                 continue;
-            daruma_case_hedge(&c, 0, at(now));
+            hedge(&c, 0, at(now));
             daruma_case_hedge_ended(&c, &f, at(now + 50));
             asked++;
         }
@@ -153,7 +153,7 @@ static void a_place_that_refuses_for_good_is_not_asked_whether_it_is_back(void *
     daruma_failure none = surely(DARUMA_QUOTA, 429);
     daruma_case c = silent(a_health(), &p, &t, 1, 0);
     assert_hedges(&c, HEDGE_BEGUN_MS, 0);
-    daruma_case_hedge(&c, 0, at(HEDGE_BEGUN_MS));
+    hedge(&c, 0, at(HEDGE_BEGUN_MS));
     daruma_case_hedge_ended(&c, &none, at(HEDGE_BEGUN_MS + 50));
     for (daruma_ms now = HEDGE_BEGUN_MS + 100; now < 600000; now += 100)
         assert_int_equal(daruma_case_silence(&c, at(now)).act, DARUMA_SILENCE_WAIT);
@@ -171,12 +171,12 @@ static void second_calls_of_several_requests_do_not_all_go_to_one_that_is_silent
     for (int i = 0; i < 2; i++)
         c[i] = silent(w, &p, t, 3, 0);
     assert_hedges(&c[0], HEDGE_UNKNOWN_MS, 1);
-    daruma_case_hedge(&c[0], 1, at(HEDGE_UNKNOWN_MS));
+    hedge(&c[0], 1, at(HEDGE_UNKNOWN_MS));
     assert_hedges(&c[1], HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS - 1, 1);
     assert_hedges(&c[1], HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS, 2);
     daruma_case_hedge_ended(&c[0], NULL, at(HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS)); /* the first was answered */
     assert_hedges(&c[1], HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS, 1);
-    daruma_case_hedge(&c[1], 1, at(HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS));
+    hedge(&c[1], 1, at(HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS));
     assert_true(health_second_is_out(w, &t[1], 2 * HEDGE_UNKNOWN_MS));
     daruma_case_hedge_headed(&c[1], at(2 * HEDGE_UNKNOWN_MS)); /* the second is well */
     assert_false(health_second_is_out(w, &t[1], 3 * HEDGE_UNKNOWN_MS));
@@ -241,7 +241,7 @@ static int asks(daruma_health *w, const daruma_policy *p, const daruma_target *t
     if (to == 0 && !plain && hangs) {
         *now += 10000;
         daruma_case_headed(&c, at(*now));
-        daruma_case_hedge(&c, 1, at(*now));
+        hedge(&c, 1, at(*now));
         daruma_case_hedge_takes_over(&c, NULL, at(*now += 100));
     }
     daruma_case_begun(&c, at(++*now));
@@ -377,7 +377,7 @@ static void of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobo
     takes(w, &p, &t[0], 1000);
     daruma_case c = silent(w, &p, t, 4, 100000);
     assert_hedges(&c, 104000, 1);
-    daruma_case_hedge(&c, 1, at(104000));
+    hedge(&c, 1, at(104000));
     assert_waits(&c, 104000 + HEDGE_UNKNOWN_MS - 1);
     assert_hedges(&c, 104000 + HEDGE_UNKNOWN_MS, 3); /* nobody was asked there yet */
 }
@@ -393,12 +393,12 @@ static void of_two_that_are_silent_the_first_goes_on_however_late_it_is(void **s
             takes(w, &p, &t[0], 3000);
         daruma_case c = silent(w, &p, t, 3, 100000);
         assert_hedges(&c, 105000, 1);
-        daruma_case_hedge(&c, 1, at(105000));
+        hedge(&c, 1, at(105000));
         daruma_ms far = known ? 100000 + HEDGE_NOTED_TIMES * 4600 : 600000;
         assert_waits(&c, 106000);
         assert_hedges(&c, far, 2);
-        daruma_case_hedge(&c, 2, at(far));
-        assert_true(c.out && c.target == 0 && c.beside.target == 2);
+        hedge(&c, 2, at(far));
+        assert_true(c.out && c.target == 0 && c.beside->target == 2);
         assert_int_equal(model_of(w, &t[0], far).bad > 0, known); /* which says something about its model */
         daruma_case_done(&c, at(far + 1));
         assert_int_equal(c.target, 0);
@@ -418,7 +418,7 @@ static void a_short_time_is_shared_among_those_who_are_left_but_not_in_too_small
     out(&c, 0);
     assert_waits(&c, 2999);
     assert_hedges(&c, 3000, 1);
-    daruma_case_hedge(&c, 1, at(3000));
+    hedge(&c, 1, at(3000));
     assert_waits(&c, 5999);
     assert_hedges(&c, 6000, 2); /* the younger one is given up: nobody knows how long the first one takes */
 }
@@ -435,7 +435,7 @@ static void a_second_call_that_fails_is_not_followed_at_once(void **state)
     daruma_ms now = 11600;
     for (int n = 0; n < 2 * HEDGES_EACH_MAX; n++) { /* nor are such calls all that there may be */
         assert_hedges(&c, now, 0);
-        daruma_case_hedge(&c, 0, at(now));
+        hedge(&c, 0, at(now));
         daruma_failure f = failure(DARUMA_RATE_LIMIT, 429);
         daruma_case_hedge_ended(&c, &f, at(now));
         daruma_ms grown = daruma_backoff_delay(&p.kinds[DARUMA_RATE_LIMIT].backoff, (uint32_t)n + 1, 0);
@@ -454,8 +454,8 @@ static void a_second_call_of_no_use_says_nothing_of_a_model_that_answered(void *
         takes(w, &p, &t[0], 1000);
         daruma_case c = silent(w, &p, t, 2, 10000);
         assert_hedges(&c, 11600, 1);
-        daruma_case_hedge(&c, 1, at(11600));
-        c.beside.answered = answered;
+        hedge(&c, 1, at(11600));
+        c.beside->answered = answered;
         daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
         daruma_case_hedge_ended(&c, &f, at(11700));
         assert_int_equal(model_of(w, &t[1], 11700).bad, !answered);
@@ -477,7 +477,7 @@ static void a_stream_that_is_silent_within_its_thinking_has_half_a_minute(void *
         c.thinks = thinks;
         assert_waits(&c, piece + most - 1);
         assert_hedges(&c, piece + most, 1);
-        daruma_case_hedge(&c, 1, at(piece + most));
+        hedge(&c, 1, at(piece + most));
         daruma_case_hedge_takes_over(&c, NULL, at(piece + most + 500));
         assert_false(c.thinks);
         assert_int_equal(c.target, 1);
@@ -494,7 +494,7 @@ static void who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider(v
         fails(w, &p, &t[0], failure(DARUMA_SERVER_ERROR, 500), 100000);
     for (int i = 0; i < 2; i++) { /* another one is slow */
         daruma_case c = silent(w, &p, t + 1, 2, 100000);
-        daruma_case_hedge(&c, 1, at(100000 + HEDGE_UNKNOWN_MS));
+        hedge(&c, 1, at(100000 + HEDGE_UNKNOWN_MS));
         daruma_case_hedge_takes_over(&c, NULL, at(100000 + HEDGE_UNKNOWN_MS + 100));
     }
     assert_true(daruma_health_look(w, &t[2], 103000).well);
@@ -533,7 +533,7 @@ static void second_calls_are_a_share_of_the_calls(void **state)
         daruma_silence s = daruma_case_silence(&c, at(HEDGE_UNKNOWN_MS));
         if (s.act == DARUMA_SILENCE_HEDGE) {
             hedged++;
-            daruma_case_hedge(&c, s.target, at(HEDGE_UNKNOWN_MS));
+            hedge(&c, s.target, at(HEDGE_UNKNOWN_MS));
         } else {
             assert_in_range(s.look_in, 1, HEDGE_LOOK_MS);
         }
@@ -553,7 +553,7 @@ static void a_second_call_that_was_right_takes_nothing_from_those_behind_it(void
     for (daruma_ms now = 0; now < 3000 * (all + 3); now += 3000) {
         daruma_case c = silent(w, &p, t, 2, now);
         assert_hedges(&c, now + 1600, 1);
-        daruma_case_hedge(&c, 1, at(now + 1600));
+        hedge(&c, 1, at(now + 1600));
         daruma_case_hedge_takes_over(&c, NULL, at(now + 1700));
         daruma_case_done(&c, at(now + 1700));
         succeeds(w, &p, &t[0], now + 1800); /* others are answered there meanwhile */
@@ -614,7 +614,7 @@ static void while_others_are_answered_there_the_same_place_is_asked_once_more(vo
     daruma_case_headed(&newer, at(11600));
     assert_hedges(&both, 11600, 1); /* it may be slow, too: another model is the better answer */
     assert_hedges(&c, 11600, 0);    /* the place is well: it is this call that hangs */
-    daruma_case_hedge(&c, 0, at(11600));
+    hedge(&c, 0, at(11600));
     daruma_case_hedge_takes_over(&c, NULL, at(12000));
     assert_int_equal(model_of(w, t, 12000).bad, 0); /* nor is it blamed */
     daruma_case_done(&c, at(12100));
@@ -632,9 +632,9 @@ static void calls_between_two_that_hung_need_no_budget(void **state)
                 last = silent(w, &p, t, 1, 100400), behind = silent(w, &p, t, 1, 102050),
                 newer = silent(w, &p, t, 1, 101000);
     daruma_case_headed(&newer, at(102000));
-    daruma_case_hedge(&first, 0, at(102000));
+    hedge(&first, 0, at(102000));
     daruma_case_hedge_takes_over(&first, NULL, at(102100));
-    daruma_case_hedge(&last, 0, at(102200));
+    hedge(&last, 0, at(102200));
     daruma_case_hedge_takes_over(&last, NULL, at(102300));
     while (daruma_budget_left(health_hedges(w, &t[0]), 104300) > 0)
         daruma_budget_take(health_hedges(w, &t[0]), 104300);
@@ -691,7 +691,7 @@ static void several_silent_calls_to_a_model_that_nobody_knows_need_no_budget_and
         assert_waits(&c[i], share);
     for (int i = HEDGE_MUTE_CALLS - 1; i >= 0; i--) {
         assert_hedges(&c[i], share, 1);
-        daruma_case_hedge(&c[i], 1, at(share));
+        hedge(&c[i], 1, at(share));
     }
     daruma_ms next = share + (30000 - share) / 3; /* less than a third of its time: so do the next two */
     for (int i = 0; i < HEDGE_MUTE_CALLS - 1; i++)
@@ -715,7 +715,7 @@ static void what_a_sick_place_costs_is_counted(void **state)
     daruma_case only, both, probe = silent(w, &p, t, 2, REST_MS_MAX);
     assert_true(probe.permits[3].probe);
     assert_hedges(&probe, REST_MS_MAX + HEDGE_SICK_MS, 1);
-    daruma_case_hedge(&probe, 1, at(REST_MS_MAX + HEDGE_SICK_MS));
+    hedge(&probe, 1, at(REST_MS_MAX + HEDGE_SICK_MS));
     daruma_case_open(&both, w, &p, t, 2, -1, -1, of_another(REST_MS_MAX));
     assert_int_equal(out(&both, REST_MS_MAX), 1); /* the probe is out */
     daruma_case_open(&only, w, &p, &busy, 1, -1, -1, of_another(REST_MS_MAX));
@@ -789,7 +789,7 @@ static void where_nobody_else_is_well_a_second_call_finds_out_whether_it_is_back
     assert_waits(&c, 100000 + HEDGE_KNOCK_MS - 1);
     assert_waits(&d, 100000 + HEDGE_KNOCK_MS - 1);
     assert_hedges(&c, 100000 + HEDGE_KNOCK_TIMES * 640, 0);
-    daruma_case_hedge(&c, 0, at(106400));
+    hedge(&c, 0, at(106400));
     assert_waits(&d, 106400); /* one asks for all */
     daruma_case_hedge_takes_over(&c, NULL, at(106800));
     daruma_case_begun(&c, at(106800));
@@ -808,10 +808,10 @@ static void the_first_goes_on_when_the_second_fails_or_is_not_needed(void **stat
         daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
         daruma_case c = silent(w, &p, t, 2, 0);
         assert_hedges(&c, HEDGE_UNKNOWN_MS, 1);
-        daruma_case_hedge(&c, 1, at(HEDGE_UNKNOWN_MS));
+        hedge(&c, 1, at(HEDGE_UNKNOWN_MS));
         assert_int_equal(c.attempts, 2);
         daruma_case_hedge_ended(&c, failed ? &f : NULL, at(4000));
-        assert_true(c.out && !c.beside.out);
+        assert_true(c.out && !c.beside);
         assert_int_equal(c.target, 0);
         assert_int_equal(model_of(w, &t[1], 4000).bad, failed);
         assert_int_equal(model_of(w, &t[1], 4000).calls, failed);
@@ -830,10 +830,10 @@ static void the_second_takes_over_and_the_first_is_blamed(void **state)
     for (int broke = 0; broke < 2; broke++) {
         daruma_health *w = a_health();
         daruma_case c = silent(w, &p, t, 2, 0);
-        daruma_case_hedge(&c, 1, at(HEDGE_UNKNOWN_MS));
+        hedge(&c, 1, at(HEDGE_UNKNOWN_MS));
         daruma_case_hedge_takes_over(&c, broke ? &broken : NULL,
                                      at(HEDGE_UNKNOWN_MS * 3 / 2)); /* three times as fast */
-        assert_true(c.out && !c.beside.out);
+        assert_true(c.out && !c.beside);
         assert_int_equal(c.target, 1);
         assert_int_equal(c.sent_at, HEDGE_UNKNOWN_MS);
         assert_int_equal(c.last, broke ? DARUMA_SERVER_ERROR : DARUMA_TIMEOUT);
@@ -864,7 +864,7 @@ static void who_is_only_slower_is_not_blamed_and_has_more_time(void **state)
             if (i == 0) {
                 assert_waits(&c, now + at_first - 1);
                 assert_hedges(&c, now + at_first, 1);
-                daruma_case_hedge(&c, 1, at(now + at_first));
+                hedge(&c, 1, at(now + at_first));
                 daruma_case_hedge_takes_over(&c, NULL, at(now + took));
                 assert_int_equal(model_of(w, &t[0], now).bad, 0);
                 daruma_case_done(&c, at(now + took + 1));
@@ -884,7 +884,7 @@ static void who_took_over_and_fails_climbs_on(void **state)
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "j")};
     daruma_failure f = failure(DARUMA_TIMEOUT, 504);
     daruma_case c = silent(a_health(), &p, t, 3, 0);
-    daruma_case_hedge(&c, 1, at(3000));
+    hedge(&c, 1, at(3000));
     daruma_case_hedge_takes_over(&c, &f, at(4000));
     assert_remedy(daruma_case_next(&c, &f, 0, at(5000)), SWITCH_MODEL, 0, 2); /* not the one that was silent */
     out(&c, 5000);
@@ -909,11 +909,11 @@ static void when_both_are_silent_a_third_is_asked_but_not_for_ever(void **state)
         assert_true(++hedges <= HEDGES_EACH_MAX);
         assert_int_not_equal(s.target, c.target);
         asked[s.target] = true;
-        daruma_case_hedge(&c, s.target, at(now)); /* the one before it is given up */
+        hedge(&c, s.target, at(now)); /* the one before it is given up */
     }
     assert_true(asked[1] && asked[2]);
     assert_int_equal(c.attempts, 1 + HEDGES_EACH_MAX);
-    assert_true(c.out && c.beside.out); /* and the last two are waited for */
+    assert_true(c.out && c.beside); /* and the last two are waited for */
     daruma_case_done(&c, at(now));
     assert_int_equal(c.target, 0);
 }
@@ -929,8 +929,8 @@ static void an_end_ends_both_calls_and_leaves_no_probe_behind(void **state)
         fails(w, &p, &t[1], failure(DARUMA_SERVER_ERROR, 500), 0);
         daruma_ms now = REST_MS_MAX;
         daruma_case c = silent(w, &p, t, 2, now);
-        daruma_case_hedge(&c, 1, at(now));
-        assert_true(c.beside.permits[3].probe);
+        hedge(&c, 1, at(now));
+        assert_true(c.beside->permits[3].probe);
         assert_false(daruma_health_look(w, &t[1], now).well);
         if (how == 0)
             daruma_case_done(&c, at(now + 10));
@@ -938,7 +938,7 @@ static void an_end_ends_both_calls_and_leaves_no_probe_behind(void **state)
             daruma_case_drop(&c, at(now + 10));
         else
             daruma_case_close(&c, DARUMA_OUTCOME_CANCELLED_, at(now + 10));
-        assert_false(c.out || c.beside.out);
+        assert_false(c.out || c.beside);
         assert_true(daruma_health_look(w, &t[1], now + 10).well); /* the next one may probe */
     }
 }
@@ -950,7 +950,7 @@ static void the_head_of_the_second_call_is_learned_from(void **state)
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
     daruma_health *w = a_health();
     daruma_case c = silent(w, &p, t, 2, 0);
-    daruma_case_hedge(&c, 1, at(3000));
+    hedge(&c, 1, at(3000));
     daruma_case_hedge_headed(&c, at(3300));
     daruma_case_hedge_headed(&c, at(9999)); /* once */
     daruma_case_hedge_takes_over(&c, NULL, at(3400));

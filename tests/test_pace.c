@@ -114,7 +114,7 @@ static void goes_beside(daruma_case *c, daruma_health *w, const daruma_policy *p
 {
     daruma_case_open(c, w, p, t, 2, -1, -1, at(now));
     assert_int_equal(out(c, now), 0);
-    daruma_case_hedge(c, 1, at(now + 5));
+    hedge(c, 1, at(now + 5));
 }
 
 static void a_call_beside_that_wins_counts_at_its_own_target(void **state)
@@ -549,21 +549,21 @@ static void ends_somehow(daruma_case *c, uint64_t dice, daruma_ms now)
     daruma_failure limit = failure(DARUMA_RATE_LIMIT, 429), gone = failure(DARUMA_SERVER_ERROR, 500);
     daruma_failure *f = dice & 1 ? &limit : &gone;
     if (dice & 2)
-        daruma_case_hedge(c, dice & 4 ? c->target : !c->target, at(now));
+        hedge(c, dice & 4 ? c->target : !c->target, at(now));
     if (dice & 8)
         daruma_case_headed(c, at(now));
     if (dice & 16)
         daruma_case_begun(c, at(now));
     if (dice & 32)
         daruma_case_answered(c, at(now));
-    if (c->beside.out && dice & 64)
-        daruma_case_hedge(c, dice & 128 ? c->target : !c->target, at(now));
-    if (c->beside.out && dice & 256)
+    if (c->beside && dice & 64)
+        hedge(c, dice & 128 ? c->target : !c->target, at(now));
+    if (c->beside && dice & 256)
         daruma_case_hedge_takes_over(c, dice & 512 ? f : NULL, at(now));
-    else if (c->beside.out && dice & 512)
+    else if (c->beside && dice & 512)
         daruma_case_hedge_ended(c, f, at(now));
     int end = (int)(dice >> 10 & 7);
-    if (end == 0 && !c->beside.out)
+    if (end == 0 && !c->beside)
         daruma_case_next(c, f, 0, at(now));
     else if (end == 1)
         daruma_case_drop(c, at(now));
@@ -596,7 +596,7 @@ static void however_calls_end_none_is_counted_as_out_behind_that(void **state)
             daruma_case_close(one, DARUMA_OUTCOME_CANCELLED_, at(now));
         uint32_t seen = 0, counted = 0;
         for (int i = 0; i < CASES; i++)
-            seen += (c[i].out && c[i].paced.nth) + (c[i].beside.out && c[i].beside.paced.nth);
+            seen += (c[i].out && c[i].paced.nth) + (c[i].beside && c[i].beside->paced.nth);
         for (int i = 0; i < 2; i++) {
             place *lane = place_look(w, &t[i], LANE);
             counted += lane ? lane->crowd.out : 0;

@@ -12,34 +12,34 @@
 
 /* What one pass over a request body finds. Spans point into the body. */
 typedef struct request_scan {
-    bool ok;              /* it is one JSON object, whole; what its members hold is for the provider to judge */
-    daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
-    daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
-    uint32_t nmodels;     /* members that name one: other readers may take the first, here the last one counts */
-    bool stream;
-    bool tools;      /* offers at least one tool */
-    bool functions;  /* ... in Chat's older spelling alone: who writes so reads no calls but those of that spelling */
-    bool more_tools; /* Responses: others may be offered among its messages, or what went before */
-    bool schema;     /* asks for a response format (JSON) */
-    /* what lives on the server; the words are those of convo.h */
-    bool remote; /* names something that one account has; of files within messages, only Gemini's are looked for */
-    uint64_t remote_id; /* hash of its id, 0 none */
-    uint64_t before;    /* hash of the id of the answer or conversation that it goes on from, 0 none */
-    bool conversing;    /* ... of a conversation: the next request names the same */
-    bool unstored;      /* its answer is kept nowhere: nobody can go on from it by its id */
-    bool effects;       /* the provider may do for it what must not be done twice: tools of its own, work behind */
-    bool behind;        /* ... behind its answer, in the background */
-    bool adds;          /* ... what is asked and what is answered is added to a conversation that the server keeps */
-    uint32_t choices;   /* answers that are asked for at once; 0 not said */
-    bool usage_asked;   /* Chat: a stream shall say its usage in a chunk of its own */
-    bool keeps;         /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
-    bool has_user;      /* at least one user message */
+    daruma_str model_raw;  /* the model's value with its quotes; empty when there is none */
+    daruma_str model;      /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
     daruma_str tools_raw;  /* the tools it offers, raw: an array, Gemini's one tool alone; or empty */
     daruma_str format_raw; /* the member that asks for a response format, raw; empty when none is asked for */
     daruma_str messages;   /* the array; "input" in Responses (may be a string) */
     uint64_t conversation; /* hash of the texts of system prompt and first user message; 0 unknown */
     int64_t max_output;    /* -1 not said */
+    uint32_t nmodels;      /* members that name a model: other readers may take the first, here the last one counts */
     uint32_t nmessages;    /* in `messages`, when it is an array of less than 4 GiB */
+    uint32_t choices;      /* answers that are asked for at once; 0 not said */
+    bool ok;               /* it is one JSON object, whole; what its members hold is for the provider to judge */
+    bool stream;
+    bool tools;       /* offers at least one tool */
+    bool functions;   /* ... in Chat's older spelling alone: who writes so reads no calls but those of that spelling */
+    bool more_tools;  /* Responses: others may be offered among its messages, or what went before */
+    bool schema;      /* asks for a response format (JSON) */
+    bool usage_asked; /* Chat: a stream shall say its usage in a chunk of its own */
+    bool has_user;    /* at least one user message */
+    /* what lives on the server; the words are those of convo.h */
+    bool remote;     /* names something that one account has; of files within messages, only Gemini's are looked for */
+    bool conversing; /* it goes on from a conversation: the next request names the same */
+    bool unstored;   /* its answer is kept nowhere: nobody can go on from it by its id */
+    bool effects;    /* the provider may do for it what must not be done twice: tools of its own, work behind */
+    bool behind;     /* ... behind its answer, in the background */
+    bool adds;       /* ... what is asked and what is answered is added to a conversation that the server keeps */
+    bool keeps;      /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
+    uint64_t remote_id; /* hash of the id of what `remote` says, 0 none */
+    uint64_t before;    /* hash of the id of the answer or conversation that it goes on from, 0 none */
 } request_scan;
 
 /* What a whole (non-streamed) answer with status 200 is. */

@@ -259,9 +259,9 @@ static void on_tell(void *user, daruma_event *e)
 /* Who watches the page is to see the end of all whose beginning it saw. */
 static void tell_over(const exchange *x, const drive_result *r, int64_t cost)
 {
-    daruma_event e = DARUMA_EVENT_INIT;
-    if (!x->told)
+    if (!x->told) /* most were not, and an event is long */
         return;
+    daruma_event e = DARUMA_EVENT_INIT;
     e.name = "request_over";
     e.at = gateway_now(x->g);
     e.case_id = r->case_id;

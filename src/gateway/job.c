@@ -39,7 +39,7 @@ static void work(uv_work_t *req)
 
 static void let_go(job *j)
 {
-    drive_remains_close(&j->s->g->drive, &j->remains);
+    drive_remains_close(&exchange_rooms, &j->remains); /* the gateway may be gone */
     call_memory_free(&j->memory);
     setup_drop(j->s);
 }
@@ -122,7 +122,7 @@ void exchange_work_left(void *user, drive_remains *r)
     *at = j->next;
     j->kind->drop(j->data);
     free(j);
-    drive_remains_close(&x->g->drive, r);
+    drive_remains_close(&exchange_rooms, r);
 }
 
 void jobs_free(jobs *all)

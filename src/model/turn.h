@@ -114,21 +114,21 @@ typedef struct turn_reader {
     int open;                           /* index of the block that is open, -1 none (set when `began`) */
     delta_kind open_kind;               /* TEXT, THINKING or CALL */
     int calls;                          /* calls begun so far */
+    int gone;                           /* one behind the highest wire index that is no longer in `call_block` */
     int16_t call_block[TURN_CALLS_MAX]; /* wire index (block, output item, tool_calls index) of the newest calls: that
                                            of call n at n % TURN_CALLS_MAX */
-    int gone;                           /* one behind the highest wire index that is no longer in there */
     int64_t sequence;                   /* Responses: newest sequence_number, -1 none */
     char item[40];                      /* Responses: id of the open item; Chat: id of the newest call */
     char phase[24];                     /* Responses: of the open message ("commentary", "final_answer") */
     int part;                           /* Responses: content or summary index of the open part */
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
-    daruma_str path;                    /* Gemini: of the newest value in the arguments that are open, in `keep` ... */
+    daruma_str path;                    /* Gemini: of the newest value in the arguments that are open, in `keep` */
     struct str_map *entered;            /* Gemini: the members that were begun in them, in `keep` */
-    bool in_piece;                      /* ... which is a string that goes on */
     int choice;                         /* Gemini: 1 + index of the candidate that is read; 0: none came yet */
     uint16_t half;                      /* first half of a character that the newest piece ended with, 0: none ... */
     int16_t half_of;                    /* ... number of its call; -1: of what is said */
+    bool in_piece;                      /* Gemini: the newest value in the arguments is a string that goes on */
     bool began, finished, ended;
     bool lost; /* something of a call is not told apart any more: what is read is not all of the answer */
 } turn_reader;

@@ -254,11 +254,21 @@ typedef struct framing {
     bool close, keep_alive; /* Connection options */
 } framing;
 
+/* Few names are as long as one of those below. */
+static bool may_frame(daruma_str name)
+{
+    const uint32_t lengths = 1u << (sizeof "host" - 1) | 1u << (sizeof "connection" - 1) |
+                             1u << (sizeof "content-length" - 1) | 1u << (sizeof "transfer-encoding" - 1);
+    return name.n < 32 && lengths >> name.n & 1;
+}
+
 static framing framing_of(const reading *r)
 {
     framing f = {0};
     for (size_t i = 0; i < r->n; i++) {
         daruma_str name = r->room[i].name, value = r->room[i].value;
+        if (!may_frame(name))
+            continue;
         if (str_ieq(name, S("host"))) {
             f.hosts++;
             f.host = value;

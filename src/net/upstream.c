@@ -14,7 +14,8 @@
 struct fetch {
     wire *wire;
     upstream *upstream;
-    fetch_request r;
+    fetch_request *r; /* NULL: it went out and is answered. malloc */
+    fetch_clocks clocks;
     const fetch_ops *ops;
     void *user;
     daruma_ms started; /* the total clock */
@@ -50,7 +51,7 @@ static void sooner(due *d, daruma_ms from, daruma_ms ms, daruma_net net, const c
 
 static due next_due(const fetch *f)
 {
-    const fetch_clocks *c = &f->r.clocks;
+    const fetch_clocks *c = &f->clocks;
     due d = {.at = INT64_MAX};
     sooner(&d, f->started, c->total, DARUMA_NET_TOTAL_TIMEOUT, "the answer was not complete in time");
     if (f->wire->state < WIRE_BUSY)
@@ -151,14 +152,34 @@ void fetch_on_clock(fetch *f)
         arm(f);
 }
 
+/* Its `r` is not filled. NULL without memory. */
 static fetch *fetch_new(upstream *u)
 {
-    return u->nspare_fetches ? u->spare_fetches[--u->nspare_fetches] : malloc(sizeof(fetch));
+    fetch *f = u->nspare_fetches ? u->spare_fetches[--u->nspare_fetches] : malloc(sizeof(fetch));
+    fetch_request *r = u->nspare_requests ? u->spare_requests[--u->nspare_requests] : malloc(sizeof *r);
+    if (f && r) {
+        *f = (fetch){.upstream = u, .r = r};
+        return f;
+    }
+    free(f);
+    free(r);
+    return NULL;
+}
+
+static void drop_request(fetch *f)
+{
+    upstream *u = f->upstream;
+    if (SYS_KEEPS && f->r && u->nspare_requests < ROOMS_KEPT && !u->closing)
+        u->spare_requests[u->nspare_requests++] = f->r;
+    else
+        free(f->r);
+    f->r = NULL;
 }
 
 void fetch_free(fetch *f)
 {
     upstream *u = f->upstream;
+    drop_request(f);
     free(f->moved);
     if (SYS_KEEPS && u->nspare_fetches < ROOMS_KEPT && !u->closing)
         u->spare_fetches[u->nspare_fetches++] = f;
@@ -168,7 +189,7 @@ void fetch_free(fetch *f)
 
 daruma_ms fetch_connect_ms(const fetch *f)
 {
-    return f->r.clocks.connect;
+    return f->clocks.connect;
 }
 
 /* ---- the request ---- */
@@ -176,7 +197,7 @@ daruma_ms fetch_connect_ms(const fetch *f)
 static daruma_str write_head(fetch *f)
 {
     upstream *u = f->upstream;
-    const fetch_request *r = &f->r;
+    const fetch_request *r = f->r;
     daruma_buf b = buf_over(u->scratch, sizeof u->scratch);
     const url *proxy = f->wire->origin->tls ? NULL : f->wire->origin->proxy;
     buf_put(&b, r->method);
@@ -259,8 +280,8 @@ static void send_plain(fetch *f, daruma_str head)
     uv_buf_t bufs[5] = {{.base = (char *)(uintptr_t)head.p, .len = head.n}};
     unsigned n = 1;
     for (int i = 0; i < 4; i++)
-        if (f->r.body[i].n)
-            bufs[n++] = (uv_buf_t){.base = (char *)(uintptr_t)f->r.body[i].p, .len = f->r.body[i].n};
+        if (f->r->body[i].n)
+            bufs[n++] = (uv_buf_t){.base = (char *)(uintptr_t)f->r->body[i].p, .len = f->r->body[i].n};
     if (!gather_put(w->upstream->gather, w, &w->gathered, bufs, n))
         send_now(f, bufs, n);
 }
@@ -281,14 +302,14 @@ static size_t stage(fetch *f, daruma_str *head)
         memcpy(to, head->p, n);
     *head = str_from(*head, n);
     for (int i = 0; i < 4; i++) {
-        daruma_str piece = f->r.body[i];
+        daruma_str piece = f->r->body[i];
         if (f->sent < at + piece.n && n < cap) {
             piece = str_sub(piece, f->sent - at, cap - n);
             memcpy(to + n, piece.p, piece.n);
             n += piece.n;
             f->sent += piece.n;
         }
-        at += f->r.body[i].n;
+        at += f->r->body[i].n;
     }
     return n;
 }
@@ -349,13 +370,13 @@ static void deliver(fetch *f, daruma_str bytes)
 static bool follows(fetch *f, const http_head *head)
 {
     wire *w = f->wire;
-    if ((head->status != 307 && head->status != 308) || f->r.stays || f->moved || !f->all_sent || w->writing)
+    if ((head->status != 307 && head->status != 308) || f->r->stays || f->moved || !f->all_sent || w->writing)
         return false;
-    daruma_str to = url_same_origin(f->r.to, http_header(head, S("location")));
+    daruma_str to = url_same_origin(f->r->to, http_header(head, S("location")));
     if (!to.n || to.n > HTTP_URL_BYTES_MAX || !(f->moved = malloc(to.n)))
         return false;
     memcpy(f->moved, to.p, to.n);
-    f->r.target = (daruma_str){f->moved, to.n};
+    f->r->target = (daruma_str){f->moved, to.n};
     w->fetch = NULL;
     if (!dial_again(f)) {
         w->fetch = f;
@@ -381,7 +402,7 @@ static bool take_head(fetch *f, daruma_str *in)
     }
     daruma_str raw = str_sub(*in, 0, w->scan.at);
     if (found == HTTP_BAD ||
-        !http_read_answer(raw, str_eq(f->r.method, S("HEAD")), w->upstream->fields, &head, &f->until_close, &fault)) {
+        !http_read_answer(raw, str_eq(f->r->method, S("HEAD")), w->upstream->fields, &head, &f->until_close, &fault)) {
         bool large = fault.status == 431 || fault.status == 414; /* a head without a line has no fields yet */
         fetch_on_broken(f, large ? DARUMA_NET_HEAD : DARUMA_NET_PROTOCOL, fault.why);
         return false;
@@ -398,6 +419,8 @@ static bool take_head(fetch *f, daruma_str *in)
     }
     if (follows(f, &head))
         return false;
+    if (fetch_is_sent(f)) /* thousands of streams stand open at once */
+        drop_request(f);
     f->headed = true;
     f->since = (daruma_ms)uv_now(w->upstream->loop);
     f->keep = head.keep_alive;
@@ -499,7 +522,11 @@ fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, vo
     if (!f)
         return NULL;
     daruma_ms now = (daruma_ms)uv_now(u->loop);
-    *f = (fetch){.upstream = u, .r = *r, .ops = ops, .user = user, .started = now, .since = now};
+    *f->r = *r;
+    f->clocks = r->clocks;
+    f->ops = ops;
+    f->user = user;
+    f->started = f->since = now;
     f->wire = r->fresh ? NULL : wire_take(o);
     if (f->wire) {
         f->reused = true;
@@ -543,7 +570,7 @@ void fetch_hand_over(fetch *f, const fetch_ops *ops, void *user)
 
 void fetch_total(fetch *f, daruma_ms total)
 {
-    f->r.clocks.total = total;
+    f->clocks.total = total;
     arm(f);
 }
 

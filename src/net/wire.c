@@ -53,6 +53,8 @@ void upstream_free_when_done(upstream *u)
     }
     while (u->nspare_fetches)
         free(u->spare_fetches[--u->nspare_fetches]);
+    while (u->nspare_requests)
+        free(u->spare_requests[--u->nspare_requests]);
     tls_context_free(u->tls);
     loop_timers_free(u->timers);
     gather_free(u->gather);

@@ -75,7 +75,9 @@ struct upstream {
     uint32_t open;       /* wires not freed */
     uint32_t lookups;    /* under way */
     uint32_t nspare_fetches;
-    fetch *spare_fetches[ROOMS_KEPT]; /* that are over: memory for the next */
+    uint32_t nspare_requests;
+    fetch *spare_fetches[ROOMS_KEPT];          /* that are over: memory for the next */
+    fetch_request *spare_requests[ROOMS_KEPT]; /* likewise, of fetches that are answered */
     bool insecure, public_only, closing;
     char why[256];                                          /* the last sentence */
     daruma_header fields[HTTP_HEADERS_MAX];                 /* of the answer being read */

@@ -38,6 +38,7 @@ typedef struct call {
 typedef struct live {
     daruma_case c;
     call main, beside;
+    daruma_beside room;           /* what the case knows of the call beside it */
     daruma_ms act_at;             /* asks to be admitted then; -1 not */
     daruma_ms look_at;            /* looks at a silent call then; -1 not */
     daruma_ms leaves;             /* the client is gone then; -1 never */
@@ -247,7 +248,7 @@ static bool probed_already(const sim_host *h, int r, int part, uint64_t id, cons
         if (i == r || !x->open)
             continue;
         if ((!x->c.answered && is_probe(h, &x->main, &x->c.permits[part], part, id, p)) ||
-            is_probe(h, &x->beside, &x->c.beside.permits[part], part, id, p))
+            (x->c.beside && is_probe(h, &x->beside, &x->c.beside->permits[part], part, id, p)))
             return true;
     }
     return false;
@@ -377,8 +378,8 @@ static void look(sim_host *h, int r)
     case DARUMA_SILENCE_HEDGE: {
         const daruma_target *t = &h->w->targets[s.target];
         say(h, r, "silent for %lld ms: asks " TARGET_FMT " beside it", (long long)(h->t - x->main.sent), TARGET_ARG(t));
-        daruma_case_hedge(&x->c, s.target, at);
-        send(h, r, &x->beside, s.target, x->c.beside.permits);
+        daruma_case_hedge(&x->c, &x->room, s.target, at);
+        send(h, r, &x->beside, s.target, x->room.permits);
         x->e.hedges++;
         look(h, r);
         return;

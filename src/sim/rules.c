@@ -149,7 +149,7 @@ void rules_closed(sim_rules *k, int r, const daruma_case *c, uint32_t hedges, da
     }
     if (c->attempts > 1 + climbed + hedges)
         rules_broke(k, SIM_RULE_ATTEMPTS, r);
-    if (c->outcome == DARUMA_OUTCOME_PENDING || c->out || c->beside.out || k->outcomes[r]++)
+    if (c->outcome == DARUMA_OUTCOME_PENDING || c->out || c->beside || k->outcomes[r]++)
         rules_broke(k, SIM_RULE_ENDS, r);
 }
 

@@ -442,7 +442,7 @@ void daruma_case_done(daruma_case *c, daruma_moment at)
     tell_odd(c, at);
     if (c->begun)
         health_paused(c->health, &c->targets[c->target], c->plain, c->gap);
-    if (c->beside.out)
+    if (c->beside)
         daruma_case_hedge_ended(c, NULL, at);
     c->out = false;
     c->outcome = c->remedies ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
@@ -457,7 +457,7 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     c->left = !c->answered && !c->headed && !c->begun && ms_since(c->sent_at, at.now) >= HEDGE_MS_MIN;
     if (!c->answered && c->policy->health)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
-    if (c->beside.out)
+    if (c->beside)
         daruma_case_hedge_ended(c, NULL, at);
     c->out = false;
 }
@@ -466,7 +466,7 @@ void daruma_case_unsent(daruma_case *c, daruma_moment at)
 {
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
-    if (c->beside.out)
+    if (c->beside)
         daruma_case_hedge_ended(c, NULL, at);
     else
         daruma_case_drop(c, at);

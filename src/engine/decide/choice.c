@@ -444,7 +444,7 @@ int choice_beside(const daruma_case *c, daruma_ms now)
     bool in_a_hurry = c->deadline >= 0 && ms_since(c->opened, now) >= ms_since(c->opened, c->deadline) / HURRY_DIV;
     for (int i = 0; i < choice_count(c); i++) {
         if (c->spoiled[i] || hangs_there(c, i, c->target, c->begun ? c->piece_at : c->sent_at) ||
-            !choice_well(c, i, now) || (c->beside.out && hangs_there(c, i, c->beside.target, c->beside.sent_at)))
+            !choice_well(c, i, now) || (c->beside && hangs_there(c, i, c->beside->target, c->beside->sent_at)))
             continue;
         bool same = c->targets[i].model_id == c->targets[c->target].model_id;
         uint32_t silent = silent_there(c, i, in_a_hurry) + c->calls[i] + (same ? c->begun ? DARUMA_CASE_TRIED : 1 : 0) +

@@ -37,11 +37,11 @@ static health_time time_of(const silent_call *n)
 
 static silent_call look_at(const daruma_case *c, bool second, daruma_ms now)
 {
-    silent_call n = {.target = second ? c->beside.target : c->target,
-                     .headed = second ? c->beside.headed : c->headed,
-                     .bare = second ? c->beside.bare : c->bare,
+    silent_call n = {.target = second ? c->beside->target : c->target,
+                     .headed = second ? c->beside->headed : c->headed,
+                     .bare = second ? c->beside->bare : c->bare,
                      .begun = !second && c->begun,
-                     .silent = ms_since(second     ? c->beside.sent_at
+                     .silent = ms_since(second     ? c->beside->sent_at
                                         : c->begun ? c->piece_at
                                                    : c->sent_at,
                                         now)};
@@ -89,8 +89,8 @@ static daruma_ms plain_ms(const daruma_case *c, int target)
  * place is sick since calls there are silent. One that answers errors says so. */
 static bool is_suspect(const daruma_case *c, bool second, daruma_ms now)
 {
-    const daruma_permit *p = second ? c->beside.permits : c->permits;
-    daruma_condition h = choice_look(c, second ? c->beside.target : c->target, now);
+    const daruma_permit *p = second ? c->beside->permits : c->permits;
+    daruma_condition h = choice_look(c, second ? c->beside->target : c->target, now);
     bool went_sick = false;
     for (size_t i = 0; i < DARUMA_PERMITS; i++)
         went_sick |= p[i].probe || !p[i].ok;
@@ -111,29 +111,29 @@ static daruma_ms with_memory(const daruma_case *c, const silent_call *n, daruma_
 static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, daruma_ms now)
 {
     daruma_ms most = n->own;
-    if (other >= 0 && !n->begun && is_suspect(c, c->beside.out, now)) { /* it is a probe: nobody should pay for it */
+    if (other >= 0 && !n->begun && is_suspect(c, c->beside, now)) { /* it is a probe: nobody should pay for it */
         daruma_ms its = health_usual(c->health, &c->targets[other], time_of(n), c->plain);
         its = its < 0 ? HEDGE_SICK_MS : its;
         most = most < 0 || its < most ? its : most;
     }
     bool same_model = other >= 0 && c->targets[other].model_id == c->targets[n->target].model_id; /* as slow, perhaps */
-    daruma_ms begun = c->beside.out ? c->beside.sent_at : c->begun ? c->piece_at : c->sent_at;
+    daruma_ms begun = c->beside ? c->beside->sent_at : c->begun ? c->piece_at : c->sent_at;
     if (most < 0)
         most = same_model              ? HEDGE_SAME_MS
                : n->begun              ? HEDGE_STALL_MS
                : n->headed && !n->bare ? HEDGE_BEGUN_MS
                : n->headed || c->plain ? plain_ms(c, n->target)
                                        : HEDGE_UNKNOWN_MS;
-    if (c->beside.out && n->own < 0) { /* nobody knows how long he may take: at least what is usual elsewhere, and who
+    if (c->beside && n->own < 0) { /* nobody knows how long he may take: at least what is usual elsewhere, and who
                                           is asked next has more time */
         daruma_ms usual = health_usual(c->health, &c->targets[c->target], time_of(n), c->plain);
         most = mul_sat(most > usual ? most : usual, 1 << (c->hedges > 1 ? c->hedges - 1 : 0));
     }
     bool known = n->own >= 0 || !c->noted;
-    if ((c->beside.out && known) ||
+    if ((c->beside && known) ||
         (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
         most = mul_sat(most, HEDGE_NOTED_TIMES);
-    if (other >= 0 && !n->begun && !c->beside.out && !same_model)
+    if (other >= 0 && !n->begun && !c->beside && !same_model)
         most = with_memory(c, n, most, now);
     if (n->begun && c->thinks) /* and says little of it: between two lines of a summary a minute may pass */
         most = most > HEDGE_THINKS_MS ? most : HEDGE_THINKS_MS;
@@ -173,8 +173,8 @@ static bool may_knock(const daruma_case *c, const silent_call *n, daruma_ms now)
     daruma_ms part = n->own >= 0 ? all / HEDGE_KNOCK_DIV : all - all / HEDGE_KNOCK_DIV;
     if (long_ms > part)
         long_ms = part; /* who asks knows best how long it takes; of a model that nobody knows it may be all of that */
-    if (c->beside.out && long_ms < ms_since(c->sent_at, c->beside.sent_at) / 2)
-        long_ms = ms_since(c->sent_at, c->beside.sent_at) / 2; /* it may be thinking: ever more seldom */
+    if (c->beside && long_ms < ms_since(c->sent_at, c->beside->sent_at) / 2)
+        long_ms = ms_since(c->sent_at, c->beside->sent_at) / 2; /* it may be thinking: ever more seldom */
     return !n->headed && !n->begun && n->silent >= long_ms &&
            health_may_knock(c->health, &c->targets[c->target], ms_since(c->sent_at, now), all / HEDGE_KNOCKS_MAX, now);
 }
@@ -200,11 +200,11 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     if (!may_hedge(c, at.now))
         return s;
     daruma_ms out = ms_since(c->sent_at, at.now);
-    if (out < HEDGE_MS_MIN && !c->begun && !c->beside.out) { /* most calls are answered before anybody looks */
+    if (out < HEDGE_MS_MIN && !c->begun && !c->beside) { /* most calls are answered before anybody looks */
         s.look_in = HEDGE_MS_MIN - out;
         return s;
     }
-    silent_call first = look_at(c, false, at.now), n = c->beside.out ? look_at(c, true, at.now) : first;
+    silent_call first = look_at(c, false, at.now), n = c->beside ? look_at(c, true, at.now) : first;
     note(c, at.now);
     int other = choice_beside(c, at.now);
     daruma_ms most = allowed(c, &n, other, at.now);
@@ -233,7 +233,7 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     bool ends = c->deadline >= 0 && n.silent >= ms_since(c->sent_at, c->deadline) / 2 && n.silent >= n.own;
     bool far = ends || (n.own >= 0 && n.silent >= 2 * n.own);
     bool mute = c->overdue && health_mute(c->health, &c->targets[c->target]);
-    bool lost = far || mute || c->beside.out || is_suspect(c, false, at.now) || is_far_beyond(c, &n) ||
+    bool lost = far || mute || c->beside || is_suspect(c, false, at.now) || is_far_beyond(c, &n) ||
                 (!c->headed && health_hangs(c->health, &c->targets[c->target], c->sent_at));
     if (lost || daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0) {
         s.act = DARUMA_SILENCE_HEDGE;
@@ -245,13 +245,13 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     return s;
 }
 
-void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
+void daruma_case_hedge(daruma_case *c, daruma_beside *room, int target, daruma_moment at)
 {
     check(c->out && target >= 0 && target < choice_count(c));
-    if (c->beside.out) {
+    if (c->beside) {
         silent_call n = look_at(c, true, at.now);
         bool slow = n.own < 0 && (n.headed || c->plain); /* nothing speaks against it but that it takes long */
-        health_second_out(c->health, &c->targets[c->beside.target], c->beside.sent_at);
+        health_second_out(c->health, &c->targets[c->beside->target], c->beside->sent_at);
         daruma_case_hedge_ended(c, slow ? NULL : &silent_failure, at);
     }
     bool knocks = target == c->target && health_heard(c->health, &c->targets[target], c->plain) <= c->sent_at;
@@ -260,12 +260,13 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     else
         daruma_budget_take(health_hedges(c->health, &c->targets[c->target]), at.now);
     health_second_counted(c->health, &c->targets[c->target], target == c->target);
-    c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
+    c->beside = room;
+    *room = (daruma_beside){.target = target, .sent_at = at.now};
     c->overdue = false;
     health_second_out(c->health, &c->targets[target], at.now);
-    health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
+    health_enter(c->health, &c->targets[target], c->beside->permits, at.now);
     health_form_asked(c->health, &c->targets[target], c->plain, at.now);
-    c->beside.paced = health_pace_takes(c->health, &c->targets[target], c->tokens, false, at.now);
+    c->beside->paced = health_pace_takes(c->health, &c->targets[target], c->tokens, false, at.now);
     c->attempts++;
     c->hedges += !knocks; /* which come ever more seldom */
     if (c->calls[target] < UINT8_MAX)
@@ -274,49 +275,52 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
 
 void daruma_case_hedge_headed(daruma_case *c, daruma_moment at)
 {
-    if (c->beside.out && !c->beside.headed)
-        health_took(c->health, &c->targets[c->beside.target], HEALTH_HEAD, c->plain, c->bytes, c->beside.sent_at,
-                    at.now);
-    c->beside.headed = c->beside.out;
+    daruma_beside *b = c->beside;
+    if (!b)
+        return;
+    if (!b->headed)
+        health_took(c->health, &c->targets[b->target], HEALTH_HEAD, c->plain, c->bytes, b->sent_at, at.now);
+    b->headed = true;
 }
 
 void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_moment at)
 {
-    check(c->beside.out);
-    const daruma_target *t = &c->targets[c->beside.target];
-    c->beside.out = false;
-    health_pace_shown(c->health, t, &c->beside.paced, health_pace_of(f), at.now);
+    check(c->beside);
+    daruma_beside *b = c->beside;
+    const daruma_target *t = &c->targets[b->target];
+    c->beside = NULL;
+    health_pace_shown(c->health, t, &b->paced, health_pace_of(f), at.now);
     health_second_over(c->health, t);
     if (!f) {
-        health_drop(c->health, t, c->beside.permits, at.now);
+        health_drop(c->health, t, b->permits, at.now);
         return;
     }
-    if (c->beside.answered)
-        health_drop(c->health, t, c->beside.permits, at.now);
+    if (b->answered)
+        health_drop(c->health, t, b->permits, at.now);
     else
-        health_bad(c->health, t, c->beside.permits, f, c->id, c->beside.sent_at, &c->policy->kinds[f->kind].backoff,
-                   at);
+        health_bad(c->health, t, b->permits, f, c->id, b->sent_at, &c->policy->kinds[f->kind].backoff, at);
     c->hedges_bad += f != &silent_failure && c->hedges_bad < UINT8_MAX;
     daruma_ms wait = daruma_backoff_delay(&c->policy->kinds[f->kind].backoff, c->hedges_bad, at.dice);
-    if (f != &silent_failure && wait > 0) { /* nobody waited for it, and the next one is not sent at once */
-        c->hedges -= c->hedges > 0 && !c->beside.answered; /* one that answered is paid for */
+    if (f != &silent_failure && wait > 0) {         /* nobody waited for it, and the next one is not sent at once */
+        c->hedges -= c->hedges > 0 && !b->answered; /* one that answered is paid for */
         c->hedge_at = add_sat(at.now, wait);
     }
-    choice_blame(c, c->beside.target, f->kind);
-    choice_spoil(c, c->beside.target, f, false, at.now);
+    choice_blame(c, b->target, f->kind);
+    choice_spoil(c, b->target, f, false, at.now);
 }
 
 /* It lost to another model, of which nobody knows that it is faster than healthy: nothing was ever heard of the first,
  * and it did not take several times as long as the other. It may be thinking. */
 static bool is_just_slower(const daruma_case *c, const silent_call *n, daruma_ms now)
 {
-    return n->own < 0 && n->silent < HEDGE_NOTED_TIMES * ms_since(c->beside.sent_at, now);
+    return n->own < 0 && n->silent < HEDGE_NOTED_TIMES * ms_since(c->beside->sent_at, now);
 }
 
 void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, daruma_moment at)
 {
-    check(c->out && c->beside.out);
-    bool same = c->beside.target == c->target; /* the place is well, it was that call */
+    check(c->out && c->beside);
+    const daruma_beside *its = c->beside;
+    bool same = its->target == c->target; /* the place is well, it was that call */
     silent_call first = look_at(c, false, at.now);
     f = f ? f : &silent_failure;
     ladder_show_pace(c, health_pace_of(f), at.now);
@@ -326,7 +330,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     if (same && f == &silent_failure) {
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
         if (!c->headed)
-            health_hung(c->health, &c->targets[c->target], c->sent_at, c->beside.sent_at);
+            health_hung(c->health, &c->targets[c->target], c->sent_at, its->sent_at);
     } else if (!c->answered && f == &silent_failure && is_just_slower(c, &first, at.now)) {
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
         health_slower(c->health, &c->targets[c->target], time_of(&first), c->plain, first.silent);
@@ -349,14 +353,14 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     daruma_case_did(c, DARUMA_REMEDY_HEDGE);
     if (c->begun && !c->plain)
         daruma_case_did(c, DARUMA_REMEDY_RESUME);
-    c->target = c->want = c->beside.target;
-    c->sent_at = c->beside.sent_at;
-    c->paced = c->beside.paced;
-    memcpy(c->permits, c->beside.permits, sizeof c->permits);
-    c->headed = c->beside.headed;
-    c->bare = c->beside.bare;
+    c->target = c->want = its->target;
+    c->sent_at = its->sent_at;
+    c->paced = its->paced;
+    memcpy(c->permits, its->permits, sizeof c->permits);
+    c->headed = its->headed;
+    c->bare = its->bare;
     c->answered = c->noted = c->overdue = c->late = c->begun = c->goes_on = c->thinks = false;
     c->gap = c->paused = 0;
     c->pauses = 0;
-    c->beside.out = false;
+    c->beside = NULL;
 }

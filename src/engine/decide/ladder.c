@@ -385,7 +385,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return no_remedy(c);
     check(c->out || c->rung); /* an attempt failed, or its remedy was unfit */
-    check(!c->beside.out);    /* else that one takes over */
+    check(!c->beside);        /* else that one takes over */
 
     size_t r = 0;
     bool trusted = c->policy->health && health_trusts_key(c->health, &c->targets[c->target], at.now);

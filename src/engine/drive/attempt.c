@@ -23,9 +23,10 @@ drive_place session_place(const session *x, int target)
 static void body_pieces(session *x, int target, daruma_str out[4])
 {
     daruma_str model = x->targets[target].model, raw = x->out.scan.model_raw, body = x->out.body;
-    if (x->variant.body.n && x->variant.target == target && x->variant.edition == x->out.edition) {
-        body = x->variant.body;
-        raw = x->variant.model;
+    const session_variant *v = session_variant_for(x, target);
+    if (v && v->body.n) {
+        body = v->body;
+        raw = v->model;
     }
     out[0] = body;
     if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->out.scan.model) ||
@@ -76,12 +77,12 @@ static void cannot_move(session *x, int target, daruma_moment at)
 /* A model that refuses streams is asked for none, and has the time of a whole answer. Gemini's paths say it. */
 static bool asks_stream(const session *x, int target)
 {
-    bool variant = x->variant.body.n && x->variant.target == target && x->variant.edition == x->out.edition;
+    const session_variant *v = session_variant_for(x, target);
     if (!x->client.streaming || !x->d || !x->p->asks_stream.n)
         return x->client.streaming;
     if (x->p != x->d)
         return !x->moved || !x->moved->whole;
-    return variant ? !x->variant.whole : !x->out.asks_whole;
+    return v && v->body.n ? !v->whole : !x->out.asks_whole;
 }
 
 bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret)

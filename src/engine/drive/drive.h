@@ -127,7 +127,7 @@ typedef struct drive_remains {
     void *texts, *mending, *stream;
     daruma_arena scratch;
 } drive_remains;
-void drive_remains_close(const driver *v, drive_remains *r);
+void drive_remains_close(const drive_rooms *rooms, drive_remains *r);
 
 /* ---- each step ---- */
 

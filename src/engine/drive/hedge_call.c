@@ -26,6 +26,7 @@ struct hedge_call {
     session *x;
     drive_call call;
     int target;
+    daruma_beside beside; /* what its case knows of it */
     const dialect *p;     /* that its target is spoken to in */
     moved_request *moved; /* the request as it went there; NULL: as it came */
     daruma_arena request; /* of what its call sends; the scratch of the attempt, once that is this call */
@@ -60,7 +61,7 @@ void hedge_cancel(session *x)
     if (!r)
         return;
     x->hedge.call = NULL;
-    if (x->kase.beside.out)
+    if (x->kase.beside)
         daruma_case_hedge_ended(&x->kase, NULL, session_now(x));
     hedge_call_free(r);
 }
@@ -266,7 +267,7 @@ static bool read_stream(hedge_call *r)
         r->parsed = r->held.n - w.rest.n;
         dialect_watch_said(&r->view, &w.said);
         if (r->view.error || r->view.broken) {
-            r->x->kase.beside.answered = r->view.spoilt;
+            r->beside.answered = r->view.spoilt;
             daruma_evidence ev = {.phase = DARUMA_AT_STREAM,
                                   .status = r->head.status,
                                   .flaw = r->view.error ? DARUMA_FLAW_ERROR_EVENT : DARUMA_FLAW_BROKEN,
@@ -341,7 +342,7 @@ static void on_end(drive_call *c)
         return;
     }
     bool silent = v.flaw == DARUMA_FLAW_EMPTY && relay_is_silence(r->p, v.finish, v.input_tokens >= 0, v.output_tokens);
-    r->x->kase.beside.answered = silent || v.spoilt; /* the model is well, its words were wrong */
+    r->beside.answered = silent || v.spoilt; /* the model is well, its words were wrong */
     daruma_evidence ev = {
         .phase = DARUMA_AT_ANSWER, .status = r->head.status, .flaw = v.flaw, .body = buf_str(&r->held)};
     hedge_call_failed(r, &ev);
@@ -417,11 +418,11 @@ static bool begin(session *x, int target)
         return false;
     }
     q.fresh = true;
-    hedge_call *was = x->hedge.call; /* silent, too */
+    hedge_call *was = x->hedge.call; /* silent, too; the case reads its room once more */
     x->hedge.call = NULL;
+    daruma_case_hedge(&x->kase, &r->beside, target, session_now(x));
     if (was)
         hedge_call_free(was);
-    daruma_case_hedge(&x->kase, target, session_now(x));
     bool full = x->arena->full;
     drive_sent sent = x->v->host->send(x->user, &r->call, &q);
     x->arena->full = full; /* as in compose() */
@@ -473,7 +474,8 @@ void hedge_look(session *x)
     }
     late_silent(x);
     x->kase.bare = x->kase.headed && x->client.streaming && !x->answer.held.n;
-    x->kase.beside.bare = x->kase.beside.headed && x->hedge.call && !x->hedge.call->held.n;
+    if (x->hedge.call)
+        x->hedge.call->beside.bare = x->hedge.call->beside.headed && !x->hedge.call->held.n;
     daruma_silence s = daruma_case_silence(&x->kase, at);
     if (s.act == DARUMA_SILENCE_HEDGE)
         s.look_in = begin(x, s.target) ? HEDGE_MS_MIN : HEDGE_LOOK_MS;

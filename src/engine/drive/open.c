@@ -233,7 +233,6 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .client.head_only = q->head_only,
                    .speaks = q->d ? q->d : q->speaks,
                    .agent.named = q->agent,
-                   .betas.asked = q->betas,
                    .client.credential = q->credential,
                    .opaque = q->opaque,
                    .d = q->d,
@@ -244,6 +243,8 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .due.look_at = -1,
                    .sending = q->sending,
                    .opened = v->at.now};
+    if (q->betas.n && (x->betas = ARENA_NEW(q->arena, session_betas, 1)))
+        x->betas->asked = q->betas;
     session_use(x, q->body);
     if (q->refused) {
         refuse(x, q->refused);

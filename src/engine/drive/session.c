@@ -30,6 +30,8 @@ void *session_user(const session *x)
 
 size_t session_bytes(void)
 {
+    _Static_assert(sizeof(session) <= 1664,
+                   "thousands stand open at once: what few of them need is a block of its own");
     return sizeof(session);
 }
 
@@ -97,14 +99,14 @@ static void leave_work(session *x)
     x->v->host->work_left(x->user, &r);
 }
 
-void drive_remains_close(const driver *v, drive_remains *r)
+void drive_remains_close(const drive_rooms *rooms, drive_remains *r)
 {
     session_mending *h = r->mending;
     if (h)
         history_end(&h->past);
-    drive_texts_close(v->rooms, r->texts);
-    talk_free(v->rooms, r->stream);
-    v->rooms->close(&r->scratch);
+    drive_texts_close(rooms, r->texts);
+    talk_free(rooms, r->stream);
+    rooms->close(&r->scratch);
     *r = (drive_remains){0};
 }
 

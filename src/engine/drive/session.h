@@ -70,6 +70,9 @@ typedef struct last_failure {
 typedef struct session_client {
     uint64_t credential; /* hash of what it showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet: session_tenant() */
+    size_t forwarded;    /* answer bytes that it has */
+    uint32_t told;       /* remedies that the head of the answer named */
+    uint32_t first_ms;   /* from the opening to the first bytes of a stream that went out; 0 none */
     bool streaming;      /* it wants a stream */
     bool array;          /* ... as one JSON array: Gemini's without alt=sse */
     bool head_only;      /* it wants no more than a head */
@@ -79,9 +82,6 @@ typedef struct session_client {
     bool blank;          /* ... of a whole one, and white space */
     bool pending;        /* a heartbeat was the first that it had: how it ends stands in a comment behind it */
     bool paused;         /* it reads slowly */
-    size_t told;         /* remedies that the head of the answer named */
-    size_t forwarded;    /* answer bytes that it has */
-    uint32_t first_ms;   /* from the opening to the first bytes of a stream that went out; 0 none */
 } session_client;
 
 /* Its agent, as far as anybody knows. */
@@ -105,13 +105,13 @@ typedef struct session_out {
     drive_text *texts;    /* what was written of it, each in memory of its own */
 } session_out;
 
-/* `out` as a target of the client's own dialect gets it, with what is known of that target done to it. */
+/* `out` as a target of the client's own dialect gets it, with what is known of that target done to it: the newest. */
 typedef struct session_variant {
     daruma_str body;  /* empty: it gets `out.body` itself */
     daruma_str model; /* ... where that names its model */
     bool whole;       /* it asks for no stream */
     int target;       /* it was made for that one ... */
-    uint32_t edition; /* ... of this edition; 0: there is none */
+    uint32_t edition; /* ... of this edition; 0: of none any more */
 } session_variant;
 
 /* What the attempt under way has brought so far. */
@@ -119,18 +119,18 @@ typedef struct session_answer {
     answer_mode mode;
     int status;
     bool cut;               /* an error body is larger than what is held of it */
+    bool marked;            /* it says that it is gzip, and none of it came yet */
+    bool passes_long;       /* an event that is too long to be held goes out as it comes; in `held`: shortened */
     daruma_ms started;      /* when the attempt was sent */
     daruma_arena scratch;   /* dies with the attempt, or when the stream is committed */
     daruma_header *headers; /* in scratch */
     size_t nheaders;
     daruma_buf held;         /* bytes not delivered yet, in scratch; tail of an event once relayed */
     size_t parsed;           /* of held: whole events already watched */
-    bool marked;             /* it says that it is gzip, and none of it came yet */
     const char *unchecked;   /* why nobody here reads it; NULL: it is read */
     const char *too_long;    /* which limit of ours keeps it from the client, as a sentence; NULL: none does */
     stream_view view;        /* of its stream */
-    bool passes_long;        /* an event that is too long to be held goes out as it comes; in `held`: shortened */
-    sse_long long_event;     /* ... how far it is */
+    sse_long long_event;     /* of an event that is too long to be held: how far it is */
     daruma_str failed_event; /* the provider's error event in the midst of it; not gone out yet */
     daruma_str theirs;       /* the provider's id of the call that failed or answered last */
 } session_answer;
@@ -148,15 +148,15 @@ typedef struct session_due {
 
 /* What names things that live at a provider (account.c). */
 typedef struct session_home {
-    size_t target; /* its account has what the request names there */
-    bool looked;   /* whether it names any was looked at */
-    bool kept;     /* targets of other accounts are left out, since they cannot answer it */
-    bool bound;    /* other accounts are left out because of it; only reasoning, as far as known */
+    int target;  /* its account has what the request names there */
+    bool looked; /* whether it names any was looked at */
+    bool kept;   /* targets of other accounts are left out, since they cannot answer it */
+    bool bound;  /* other accounts are left out because of it; only reasoning, as far as known */
 } session_home;
 
 /* Words of anthropic-beta (betas.c). */
 typedef struct session_betas {
-    daruma_str asked;   /* what the client says there; may be empty */
+    daruma_str asked;   /* what the client says there, not empty */
     daruma_str without; /* ... of which this request goes without */
     int target;         /* ... at that target, counted from 1; 0 none */
     bool now;           /* ... for now: it may be taken tomorrow */
@@ -198,9 +198,7 @@ struct session {
     session_client client;
     session_agent agent;
     session_out out;
-    session_variant variant;
     session_home home;
-    session_betas betas;
     session_apis apis;
     session_due due;
     drive_call call; /* the attempt */
@@ -209,11 +207,13 @@ struct session {
     last_failure *last;    /* NULL: nothing failed; session_last() reads it. In the call's arena */
     convo_rename *renames; /* tools that are called otherwise in the client's own dialect; in the call's arena */
     size_t nrenames;
-    moved_request *moved; /* as it went to a provider of another dialect; NULL: it did not. Call's arena */
-    session_mending *h;   /* NULL: there was nothing to mend yet. In the call's arena */
-    talk *t;              /* NULL: no stream was read yet. In an arena of its own */
-    steer *steer;         /* NULL: its agent is not in circles. In the call's arena */
-    session_late *late;   /* NULL: none of its time went to anything but its call. In the call's arena */
+    session_betas *betas;     /* NULL: its client asks for none. In the call's arena */
+    session_variant *variant; /* NULL: none was made yet. In the call's arena */
+    moved_request *moved;     /* as it went to a provider of another dialect; NULL: it did not. Call's arena */
+    session_mending *h;       /* NULL: there was nothing to mend yet. In the call's arena */
+    talk *t;                  /* NULL: no stream was read yet. In an arena of its own */
+    steer *steer;             /* NULL: its agent is not in circles. In the call's arena */
+    session_late *late;       /* NULL: none of its time went to anything but its call. In the call's arena */
 };
 
 /* Nobody's dialect, or a body that cannot be read: bytes go through as they come, both ways. */
@@ -303,6 +303,13 @@ bool session_work(session *x, size_t bytes, const drive_work *kind, void *data);
 write_ctx session_writes(const session *x);  /* what an answer that is written for the client says of itself */
 daruma_moment session_now(const session *x); /* the moment of the input, with other dice for each decision */
 uint64_t session_tenant(session *x);         /* whose request it is */
+
+/* `out` as this target gets it, if that was made of it; NULL: it was not. */
+static inline const session_variant *session_variant_for(const session *x, int target)
+{
+    const session_variant *v = x->variant;
+    return v && v->edition == x->out.edition && v->target == target ? v : NULL;
+}
 
 static inline daruma_ms sooner_of(daruma_ms a, daruma_ms b) /* -1 is never */
 {

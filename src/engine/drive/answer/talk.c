@@ -22,6 +22,7 @@
 /* In memory of its own: thousands of streams stand open at once, and most of them need no more than this. */
 static talk *talk_new(const drive_rooms *rooms)
 {
+    _Static_assert(sizeof(talk) <= 896, "what few streams need is made when they need it");
     daruma_arena own;
     talk *t = rooms->open(&own, sizeof(talk) + TALK_SAID_BYTES_USUAL, TALK_BYTES_MAX) ? ARENA_NEW(&own, talk, 1) : NULL;
     if (!t) {
@@ -30,7 +31,7 @@ static talk *talk_new(const drive_rooms *rooms)
     }
     t->arena = own;
     t->sourced = NONE_SHOWN;
-    t->said = t->items = t->hold = t->fresh = t->usage_raw = buf_in(&t->arena);
+    t->said = t->hold = t->fresh = buf_in(&t->arena);
     return t;
 }
 
@@ -83,7 +84,8 @@ bool talk_begin(session *x)
     t->finish = FINISH_NONE;
     t->finish_raw = t->stopped_by = (daruma_str){0};
     t->usage = TURN_USAGE_NONE;
-    t->usage_raw.n = 0;
+    if (t->usage_raw)
+        t->usage_raw->n = 0;
     return t->mode == TALK_PLAIN || talk_writer(t);
 }
 
@@ -97,6 +99,14 @@ bool talk_is_plain(const session *x)
     return x->t->mode == TALK_PLAIN && !x->t->writing;
 }
 
+/* A buffer that few streams need. NULL without memory. */
+static daruma_buf *talk_buf(talk *t, daruma_buf **b)
+{
+    if (!*b && (*b = ARENA_NEW(&t->arena, daruma_buf, 1)))
+        **b = buf_in(&t->arena);
+    return *b;
+}
+
 /* An item is over with the event that hands it over whole, its thinking too. */
 static void keep_item(session *x, const dialect_said *e)
 {
@@ -105,13 +115,15 @@ static void keep_item(session *x, const dialect_said *e)
     if (!item.n)
         return;
     t->thinking = t->bound = false;
-    if (t->items.n + item.n > SSE_EVENT_BYTES_MAX)
+    daruma_buf *b = talk_buf(t, &t->items);
+    if (!b || b->n + item.n > SSE_EVENT_BYTES_MAX) {
         t->lost = true;
-    else if (t->items.n)
-        BUF_SAY(&t->items, ",", item);
-    else
-        buf_put(&t->items, item);
-    t->lost |= t->items.full;
+        return;
+    }
+    if (b->n)
+        buf_putc(b, ',');
+    buf_put(b, item);
+    t->lost |= b->full;
 }
 
 /* ---- reading ---- */
@@ -217,9 +229,9 @@ static void note(session *x, const turn_delta *d)
         break;
     case DELTA_USAGE:
         usage_merge(&t->usage, &d->usage);
-        if (t->mode != TALK_PLAIN && t->from == t->to) { /* the newest is that of all */
-            t->usage_raw.n = 0;
-            buf_put(&t->usage_raw, d->text);
+        if (t->mode != TALK_PLAIN && t->from == t->to && talk_buf(t, &t->usage_raw)) { /* the newest is that of all */
+            t->usage_raw->n = 0;
+            buf_put(t->usage_raw, d->text);
         }
         break;
     case DELTA_START:
@@ -357,7 +369,7 @@ daruma_str talk_items(const session *x, daruma_arena *a)
     daruma_buf b = buf_in(a);
     daruma_str rest = t->hold.n <= STORED_READ_BYTES_MAX ? buf_str(&t->hold) : (daruma_str){0};
     sse_event e;
-    BUF_SAY(&b, "[", buf_str(&t->items));
+    BUF_SAY(&b, "[", t->items ? buf_str(t->items) : S(""));
     while (t->mode == TALK_PLAIN && sse_next(&rest, &e, a)) { /* from the first function's call on they were held */
         dialect_said said;
         dialect_read_event(x->d, &e, &said);

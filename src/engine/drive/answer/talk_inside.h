@@ -23,16 +23,24 @@ struct talk {
     daruma_arena arena;       /* of all that is kept of the stream, this included */
     const dialect *from, *to; /* of the provider, and of the client */
     talk_mode mode, next;     /* of this attempt, and of one that goes on where it broke off */
-    bool begun;               /* the client has a head and some of an answer */
-    bool lost;                /* more was said than is kept: nothing can be joined to it */
-    bool settled;             /* the client has what another answer would repeat, or could not go on with */
-    bool writing;             /* out is the client's stream; else in is */
-    bool shared;              /* calls of this attempt have one index: clients would take them for one */
-    bool holding;             /* a call began, or words that shall be JSON: what follows is held */
-    bool thinking;            /* the newest content was thinking that no signature has closed */
-    bool bound;               /* ... and the client has it in Chat's signed form */
-    bool thought;             /* the client has thinking of the answer that is whole: signed, redacted, or closed */
-    bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
+    turn_finish finish;
+    mend_going going;    /* how the attempt was asked to go on */
+    bool begun;          /* the client has a head and some of an answer */
+    bool lost;           /* more was said than is kept: nothing can be joined to it */
+    bool settled;        /* the client has what another answer would repeat, or could not go on with */
+    bool writing;        /* out is the client's stream; else in is */
+    bool shared;         /* calls of this attempt have one index: clients would take them for one */
+    bool holding;        /* a call began, or words that shall be JSON: what follows is held */
+    bool thinking;       /* the newest content was thinking that no signature has closed */
+    bool bound;          /* ... and the client has it in Chat's signed form */
+    bool thought;        /* the client has thinking of the answer that is whole: signed, redacted, or closed */
+    bool shows_thinking; /* the client may have what this attempt thinks, signature and all */
+    bool left_out;       /* Messages: what a server's tool did was not shown */
+    bool unsure;
+    bool given;       /* all of it is here, and was found wrong: it goes out if nothing better comes */
+    bool waits;       /* some of `parts` came behind the text that the client has: what follows is held, too */
+    bool usage_asked; /* of what is written: usage is a chunk of its own */
+    bool functions;   /* ... calls are written in Chat's older spelling */
     int shown;   /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
                     over: some servers number all their blocks alike */
     int seam_at; /* JOINED: the block or item of this attempt in which it was joined; NONE_SHOWN: that stands in a block
@@ -40,29 +48,22 @@ struct talk {
     int sourced; /* Messages: the block of the client's answer that got sources last */
     daruma_str tool;       /* Messages: the begin of a server's tool call that the client has without its result */
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
-    bool left_out;         /* Messages: what a server's tool did was not shown */
-    bool unsure;
-    bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
-    mend_going going;   /* how the attempt was asked to go on */
-    join_seam *seam;    /* JOIN: made with its first text */
-    daruma_arena *room; /* memory for the event at hand */
+    join_seam *seam;       /* JOIN: made with its first text */
+    daruma_arena *room;    /* memory for the event at hand */
     turn_reader in;
     turn_writer *out;     /* made when it is needed, with these: */
     uint64_t made;        /* seed of made-up ids */
     int64_t wall;         /* unix seconds */
-    bool usage_asked;     /* usage is a chunk of its own */
-    bool functions;       /* calls are written in Chat's older spelling */
     turn_reader *at_hold; /* in, as it was before the first call */
     daruma_buf said;      /* text the client has */
-    daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
-    daruma_buf hold;      /* PLAIN: raw events from the first call on */
-    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE, ANEW: text that is held */
+    daruma_buf
+        *items; /* Responses: finished items it has, as they came; the end of the stream says them again; NULL: none */
+    daruma_buf hold;  /* PLAIN: raw events from the first call on */
+    daruma_buf fresh; /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE, ANEW: text that is held */
     held_part *parts, *last;
-    bool waits; /* one of them came behind the text that the client has: what follows is held, too */
-    turn_finish finish;
     daruma_str finish_raw, stopped_by; /* stopped_by: the stop sequence that was met, where that is said */
     turn_usage usage;
-    daruma_buf usage_raw; /* ... as its provider wrote it, where the client's dialect says it so; empty: it does not */
+    daruma_buf *usage_raw; /* ... as its provider wrote it, where the client's dialect says it so; NULL: it does not */
 };
 
 /* Anthropic's clients hand thinking back with its signature, and in a tool loop they must. */

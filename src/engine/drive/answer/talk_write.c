@@ -56,7 +56,8 @@ turn_writer *talk_writer(talk *t)
         t->out->r = t->at_hold ? *t->at_hold : t->in;
         if (t->to == &dialect_openai_responses) /* the end of no other says it again */
             buf_put(&t->out->text, buf_str(&t->said));
-        t->out->items = t->items;
+        if (t->items)
+            t->out->items = *t->items;
         leave_thinking(t);
     }
     t->writing = true;
@@ -184,7 +185,7 @@ static void put_end(talk *t, daruma_buf *out)
     put_delta(t, &d, out);
     d = (turn_delta){.kind = DELTA_USAGE, .index = -1, .usage = t->usage};
     put_delta(t, &d, out);
-    t->out->usage_raw = buf_str(&t->usage_raw);
+    t->out->usage_raw = t->usage_raw ? buf_str(t->usage_raw) : (daruma_str){0};
     d = (turn_delta){.kind = DELTA_END, .index = -1, .usage = TURN_USAGE_NONE};
     put_delta(t, &d, out);
 }

@@ -286,7 +286,8 @@ static void forget_made(session *x)
 {
     if (x->moved)
         x->moved->of = 0;
-    x->variant.edition = 0;
+    if (x->variant)
+        x->variant->edition = 0;
 }
 
 bool mended_unlearn(session *x)

@@ -170,13 +170,14 @@ static bool was_too_much(const conversion *v)
 
 static void keep_variant(session *x, conversion *v)
 {
-    x->variant.edition = x->out.edition;
-    x->variant.target = v->target;
-    x->variant.body = session_own(x, v->made);
-    x->variant.model = v->model_raw;
-    x->variant.whole = v->whole;
+    daruma_str body = session_own(x, v->made);
+    if (!x->variant)
+        x->variant = ARENA_NEW(x->arena, session_variant, 1);
+    if (x->variant)
+        *x->variant = (session_variant){
+            .body = body, .model = v->model_raw, .whole = v->whole, .target = v->target, .edition = x->out.edition};
     session_renamed(x, &v->c);
-    if (x->variant.body.n && v->stripped)
+    if (body.n && v->stripped)
         session_say(x, "request_converted", S("written for another provider; left out: thinking"));
     if (!v->made && was_too_much(v) && session_mend_of(x)) { /* it goes out as it is */
         x->h->past.too_much = true;
@@ -249,7 +250,7 @@ static bool is_made(const session *x, int target, const dialect *to)
 {
     const moved_request *m = x->moved;
     if (to == x->d)
-        return x->variant.edition == x->out.edition && x->variant.target == target;
+        return session_variant_for(x, target) != NULL;
     return m && m->target == target && m->d == to && m->of == x->out.edition &&
            m->nlessons == (x->h ? x->h->nlessons : 0);
 }
@@ -257,8 +258,8 @@ static bool is_made(const session *x, int target, const dialect *to)
 /* Is it a provider that did not make the thinking of this conversation? */
 static bool is_strange(const session *x, int target)
 {
-    return x->kase.can_mend && target != (int)x->home.target &&
-           session_place(x, target).site != session_place(x, (int)x->home.target).site;
+    return x->kase.can_mend && target != x->home.target &&
+           session_place(x, target).site != session_place(x, x->home.target).site;
 }
 
 bool session_converts(const session *x, int target)
@@ -270,7 +271,8 @@ bool session_converts(const session *x, int target)
 /* Begins a conversion; NULL: nothing is to be made, or there is no memory, which the caller sees when it composes. */
 static conversion *conversion_new(session *x, int target)
 {
-    conversion *v = session_converts(x, target) ? x->v->rooms->take(sizeof *v) : NULL;
+    bool any = !x->arena->full && session_converts(x, target);
+    conversion *v = any ? x->v->rooms->take(sizeof *v) : NULL;
     if (!v)
         return NULL;
     *v = (conversion){.rooms = x->v->rooms,

@@ -10,10 +10,10 @@
 
 daruma_str betas_without(const session *x, int target)
 {
-    if (!x->betas.asked.n)
-        return x->betas.asked;
-    return x->betas.target == target + 1
-               ? x->betas.without
+    if (!x->betas)
+        return (daruma_str){0};
+    return x->betas->target == target + 1
+               ? x->betas->without
                : str_of(memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->betas);
 }
 
@@ -41,7 +41,7 @@ static bool is_meant(const daruma_failure *f, daruma_str word)
 /* Does the call ask for a longer window, and is it that which the failure speaks of? NULL: any. */
 static bool asks_longer(const session *x, const daruma_failure *f)
 {
-    daruma_str all = x->betas.asked, without = betas_without(x, x->kase.target);
+    daruma_str all = x->betas ? x->betas->asked : (daruma_str){0}, without = betas_without(x, x->kase.target);
     while (all.n) {
         daruma_str word = str_trim(str_cut(&all, ','));
         if (str_istarts(word, S(LONGER)) && (!f || is_meant(f, word)) && betas_keeps(without, word))
@@ -57,7 +57,7 @@ bool betas_widen(const session *x)
 
 bool betas_refused(const session *x, const daruma_failure *f)
 {
-    if (!x->betas.asked.n || x->p != x->d || x->p != &dialect_anthropic || f->status < 400 || f->status >= 500)
+    if (!x->betas || x->p != x->d || x->p != &dialect_anthropic || f->status < 400 || f->status >= 500)
         return false;
     bool status = f->status == 400 || f->status == 404 || f->status == 422;
     bool field = str_ifind(f->own, S("anthropic-beta")) != STR_NONE || str_ifind(f->own, S("beta flag")) != STR_NONE ||
@@ -68,11 +68,12 @@ bool betas_refused(const session *x, const daruma_failure *f)
 bool betas_mend(session *x)
 {
     int target = x->kase.target;
-    daruma_str known = betas_without(x, target), all = x->betas.asked;
+    daruma_str known = betas_without(x, target);
     daruma_buf b = buf_in(x->arena);
     bool any = false;
     if (!betas_refused(x, &session_last(x)->failure) || str_eq(known, S(ALL)))
         return false;
+    daruma_str all = x->betas->asked;
     buf_put(&b, known);
     while (all.n) {
         daruma_str word = str_trim(str_cut(&all, ','));
@@ -85,23 +86,23 @@ bool betas_mend(session *x)
     }
     if (b.full)
         return false;
-    x->betas.without = any && b.n < BETAS_BYTES_MAX ? buf_str(&b) : S(ALL);
-    x->betas.target = target + 1;
-    x->betas.now = session_last(x)->failure.status == 429; /* an allowance may be bought: it is not for good */
+    x->betas->without = any && b.n < BETAS_BYTES_MAX ? buf_str(&b) : S(ALL);
+    x->betas->target = target + 1;
+    x->betas->now = session_last(x)->failure.status == 429; /* an allowance may be bought: it is not for good */
     return true;
 }
 
 void betas_sent(session *x, int target)
 {
-    if (betas_without(x, target).n && x->betas.target != target + 1)
+    if (betas_without(x, target).n && x->betas->target != target + 1)
         session_did(x, DARUMA_REMEDY_MEND_PARAMETER);
 }
 
 void betas_worked(session *x)
 {
     const daruma_target *t = &x->targets[x->kase.target];
-    if (x->betas.target != x->kase.target + 1 || x->betas.now)
+    if (!x->betas || x->betas->target != x->kase.target + 1 || x->betas->now)
         return;
-    memory_betas_put(x->v->mem, t, x->betas.without);
+    memory_betas_put(x->v->mem, t, x->betas->without);
     memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
 }

@@ -39,7 +39,7 @@ void session_sweep(session *x)
     for (drive_text **at = &x->out.texts; !x->hedge.call && *at;) {
         drive_text *t = *at;
         if (t->stays || holds(t, x->out.body) || (x->h && history_needs(&x->h->past, t)) ||
-            (x->moved && holds(t, x->moved->body)) || holds(t, x->variant.body)) {
+            (x->moved && holds(t, x->moved->body)) || (x->variant && holds(t, x->variant->body))) {
             at = &t->next;
             continue;
         }
