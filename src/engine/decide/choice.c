@@ -100,35 +100,29 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
 {
     if (!c->policy->health)
         return (daruma_condition){.well = true};
-    daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
-    daruma_ms spent = health_spent_in(c->health, &c->targets[i], c->tokens, now);
-    if (spent > h.in) {
-        h.in = spent;
-        h.why = DARUMA_RATE_LIMIT;
-        h.who = DARUMA_SICK_TARGET;
+    const daruma_target *t = &c->targets[i];
+    daruma_condition h = daruma_health_look(c->health, t, now);
+    const struct {
+        daruma_ms in;
+        daruma_kind why;
+        daruma_scope who;
+        bool waits; /* who has nobody else waits for it; else it is only asked last */
+    } held[] = {
+        {health_spent_in(c->health, t, c->tokens, now), DARUMA_RATE_LIMIT, DARUMA_SICK_TARGET, true},
+        {c->calls[i] ? health_busy_in(c->health, t, now) : 0, DARUMA_OVERLOADED, DARUMA_SICK_TARGET, true},
+        {health_form_in(c->health, t, c->plain, now), DARUMA_TIMEOUT, DARUMA_SICK_MODEL, false},
+        {health_narrow_in(c->health, t, c->bytes, now), DARUMA_REQUEST_TOO_LARGE, DARUMA_SICK_REQUEST, false},
+    };
+    for (size_t n = 0; n < COUNT(held); n++) {
+        if (held[n].in > h.in) {
+            h.in = held[n].in;
+            h.why = held[n].why;
+            h.who = held[n].who;
+        }
+        if (held[n].waits && held[n].in > h.alone_in)
+            h.alone_in = held[n].in;
+        h.well &= held[n].in == 0;
     }
-    daruma_ms busy = c->calls[i] ? health_busy_in(c->health, &c->targets[i], now) : 0;
-    if (busy > h.in) {
-        h.in = busy;
-        h.why = DARUMA_OVERLOADED;
-        h.who = DARUMA_SICK_TARGET;
-    }
-    spent = spent > busy ? spent : busy;
-    if (spent > h.alone_in)
-        h.alone_in = spent;
-    daruma_ms form = health_form_in(c->health, &c->targets[i], c->plain, now); /* asked last, but nobody waits for it */
-    if (form > h.in) {
-        h.in = form;
-        h.why = DARUMA_TIMEOUT;
-        h.who = DARUMA_SICK_MODEL;
-    }
-    daruma_ms narrow = health_narrow_in(c->health, &c->targets[i], c->bytes, now); /* likewise */
-    if (narrow > h.in) {
-        h.in = narrow;
-        h.why = DARUMA_REQUEST_TOO_LARGE;
-        h.who = DARUMA_SICK_REQUEST;
-    }
-    h.well &= spent == 0 && form == 0 && narrow == 0;
     return h;
 }
 
