@@ -159,11 +159,11 @@ void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trus
         return; /* perhaps a page of somebody on the way: it is asked once more */
     /* Who checks keys may be out of order for a moment: that target alone is asked once more, no other with its key. */
     bool passes = c->policy->health && health_may_pass(c->health, &c->targets[target], f->kind, now);
-    int again = passes || (trusted && f->kind == DARUMA_AUTH && first) ? target : -1;
+    bool again = passes || (trusted && f->kind == DARUMA_AUTH && first);
     bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < choice_count(c); i++)
-        if (i != again && spoils(f, &c->targets[target], &c->targets[i]) &&
-            !(narrow && c->targets[i].window <= 0 && is_first(c, i) && !is_first(c, target)))
+        if (!(again && i == target) && spoils(f, &c->targets[target], &c->targets[i]) &&
+            !(narrow && i != target && c->targets[i].window <= 0 && !is_first(c, target)))
             c->spoiled[i] = narrow && c->spoiled[i] != CASE_SPOILED ? CASE_TOO_NARROW : CASE_SPOILED;
 }
 
