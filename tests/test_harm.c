@@ -4,6 +4,73 @@
 #include "engine/decide/case.h"
 #include "engine/decide/health.h"
 
+/* One request of its own that goes out at `now` and is refused so; returns what is done about it. */
+static daruma_remedy refused(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *t, size_t n,
+                             daruma_failure f, daruma_ms now)
+{
+    daruma_case_open(c, w, p, t, n, -1, -1, of_another(now));
+    out(c, now);
+    return daruma_case_next(c, &f, 0, at(now));
+}
+
+static void a_refusal_behind_answers_is_waited_for_20_seconds_since_the_first(void **state)
+{
+    (void)state;
+    static const struct {
+        daruma_kind kind;
+        int status;
+    } kinds[] = {{DARUMA_AUTH, 401}, {DARUMA_MODEL_NOT_FOUND, 404}, {DARUMA_QUOTA, 429}};
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        daruma_health *w = a_health();
+        daruma_failure f = surely(kinds[i].kind, kinds[i].status);
+        daruma_case c;
+        for (int n = 0; n < 3; n++)
+            succeeds(w, &p, &t, 1000 * n);
+        assert_int_equal(refused(&c, w, &p, &t, 1, f, 10000).remedy, DARUMA_REMEDY_WAIT_RETRY);
+        assert_int_equal(refused(&c, w, &p, &t, 1, f, 29999).remedy, DARUMA_REMEDY_WAIT_RETRY);
+        assert_int_equal(refused(&c, w, &p, &t, 1, f, 30000).remedy, DARUMA_REMEDY_EXPLAIN);
+    }
+}
+
+static void an_account_that_never_answered_costs_one_call_when_it_is_empty(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c;
+    assert_int_equal(refused(&c, a_health(), &p, &t, 1, surely(DARUMA_QUOTA, 429), 0).remedy, DARUMA_REMEDY_EXPLAIN);
+}
+
+/* Of several keys that are refused for good each request asks each, unless another request was told just now. */
+static void what_others_were_told_just_now_is_not_asked_again(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2"), target("p", "m", "c", "k3")};
+    static const struct {
+        daruma_ms later;
+        uint32_t calls;
+    } rows[] = {{ALONE_MS_MIN - 1, 1}, {ALONE_MS_MIN, 3}};
+    daruma_failure f = surely(DARUMA_AUTH, 401);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_health *w = a_health();
+        daruma_case c;
+        daruma_ms now = 1000;
+        for (int n = 0; n < 3; n++)
+            fails(w, &p, &t[n], f, now);
+        daruma_case_open(&c, w, &p, t, 3, -1, -1, of_another(now += rows[i].later));
+        daruma_remedy r = {.act = DARUMA_SEND};
+        while (r.act == DARUMA_SEND) {
+            out(&c, now);
+            r = daruma_case_next(&c, &f, 0, at(now));
+        }
+        assert_int_equal(r.remedy, DARUMA_REMEDY_EXPLAIN);
+        assert_int_equal(c.attempts, rows[i].calls);
+    }
+}
+
 /* A model with a small window refuses what the first one, which is down, would take. Nobody knows how much a third one
  * takes: it is asked before anybody waits. */
 static void a_narrow_neighbours_word_is_none_about_a_model_of_unknown_window(void **state)
@@ -33,6 +100,9 @@ static void a_narrow_neighbours_word_is_none_about_a_model_of_unknown_window(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refusal_behind_answers_is_waited_for_20_seconds_since_the_first),
+        cmocka_unit_test(an_account_that_never_answered_costs_one_call_when_it_is_empty),
+        cmocka_unit_test(what_others_were_told_just_now_is_not_asked_again),
         cmocka_unit_test(a_narrow_neighbours_word_is_none_about_a_model_of_unknown_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,6 +165,9 @@ void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trus
         if (!(again && i == target) && spoils(f, &c->targets[target], &c->targets[i]) &&
             !(narrow && i != target && c->targets[i].window <= 0 && !is_first(c, target)))
             c->spoiled[i] = narrow && c->spoiled[i] != CASE_SPOILED ? CASE_TOO_NARROW : CASE_SPOILED;
+    for (int i = 0; i < choice_count(c) && kind_rows[f->kind].meets_always && c->policy->health; i++)
+        if (!c->spoiled[i] && !c->calls[i] && health_refused_now(c->health, &c->targets[i], now))
+            c->spoiled[i] = CASE_SPOILED; /* what another request was told just now it need not ask */
 }
 
 void choice_widen(daruma_case *c)
@@ -225,9 +228,9 @@ int choice_doubted(const daruma_case *c, daruma_kind k, bool patient, daruma_ms 
 
 void choice_ask_last(daruma_case *c)
 {
-    bool any = false, refused = c->last == DARUMA_AUTH || c->last == DARUMA_MODEL_NOT_FOUND;
+    bool any = false, refused = kind_rows[c->last].meets_always;
     for (int i = 0; i < choice_count(c); i++)
-        any |= !c->spoiled[i] && !(refused && i == c->target); /* who may take it again some time is no hope yet */
+        any |= !c->spoiled[i] && !(refused && i == c->target); /* it may pass, but is no hope yet */
     for (int i = 0; i < choice_count(c) && !any; i++)
         if (c->spoiled[i] == CASE_LAST)
             c->spoiled[i] = 0;

@@ -87,7 +87,7 @@ static const int rest_parts[] = {
 /* Does a refusal of that kind concern all requests alike? What may not be done is of one request, perhaps. */
 static bool is_of_all(daruma_kind k)
 {
-    return k == DARUMA_AUTH || k == DARUMA_MODEL_NOT_FOUND;
+    return k == DARUMA_AUTH || k == DARUMA_MODEL_NOT_FOUND || k == DARUMA_QUOTA;
 }
 
 /* A key that was taken, or a model that was there, for several requests is refused since a short while: it may pass. */
@@ -234,6 +234,17 @@ bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms
 bool health_may_pass(const daruma_health *w, const daruma_target *t, daruma_kind k, daruma_ms now)
 {
     return is_of_all(k) && may_pass(place_look(w, t, rest_parts[kind_rows[k].rests]), now);
+}
+
+bool health_refused_now(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    for (int part = KEY; part <= LANE; part++) {
+        const place *p = place_look(w, t, part);
+        bool refused = p && cool_in(p, now) > 0 && is_of_all(p->why);
+        if (refused && now >= p->cool_from && ms_since(p->cool_from, now) < ALONE_MS_MIN)
+            return true;
+    }
+    return false;
 }
 
 void health_passed(daruma_health *w, const daruma_target *t)
