@@ -71,6 +71,31 @@ static void what_others_were_told_just_now_is_not_asked_again(void **state)
     }
 }
 
+/* A place that fails most calls and not all: what is left of the tries lasts for the policy's patience. */
+static void the_last_calls_to_who_answers_others_are_farther_apart(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case c;
+    daruma_ms now = 1000, half = 0;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(now));
+    while (true) {
+        out(&c, now);
+        succeeds(w, &p, &t, now += 10); /* another request */
+        daruma_remedy r = daruma_case_next(&c, &f, 0, at(now));
+        if (r.act != DARUMA_SEND)
+            break;
+        now += r.wait;
+        half = c.attempts == p.max_attempts / 2 - 1u ? now : half;
+    }
+    assert_int_equal(c.attempts, p.max_attempts);
+    assert_in_range(half, 1000, 31000);
+    assert_in_range(now, 75000, 121000);
+}
+
 /* A model with a small window refuses what the first one, which is down, would take. Nobody knows how much a third one
  * takes: it is asked before anybody waits. */
 static void a_narrow_neighbours_word_is_none_about_a_model_of_unknown_window(void **state)
@@ -103,6 +128,7 @@ int main(void)
         cmocka_unit_test(a_refusal_behind_answers_is_waited_for_20_seconds_since_the_first),
         cmocka_unit_test(an_account_that_never_answered_costs_one_call_when_it_is_empty),
         cmocka_unit_test(what_others_were_told_just_now_is_not_asked_again),
+        cmocka_unit_test(the_last_calls_to_who_answers_others_are_farther_apart),
         cmocka_unit_test(a_narrow_neighbours_word_is_none_about_a_model_of_unknown_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,7 @@
 #define ADVICE_ROUNDS_MS           1000   /* Retry-After is in whole seconds */
 #define BACKOFF_STEPS_MAX          64     /* growth steps; a delay that doubles meets any cap before */
 #define BACKOFF_OTHERS_STEPS       4      /* where others are answered meanwhile, waiting longer helps nobody */
+#define BACKOFF_SAVED_CALLS        8      /* ... but for so many last calls: a step more, to last for the patience */
 #define BACKOFF_SPREAD_DIV         8      /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS                120000 /* default of recovery.patience: agents run unattended; outages last a minute */
 #define KEY_TRUSTED_MS             600000 /* so long a key that was taken is asked once more when it is refused */

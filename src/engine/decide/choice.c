@@ -52,9 +52,10 @@ static uint32_t spent(const daruma_case *c, int i, daruma_kind k)
     return n;
 }
 
-bool choice_tries_left(const daruma_case *c, int i, daruma_kind k)
+uint32_t choice_tries_left(const daruma_case *c, int i, daruma_kind k)
 {
-    return !c->spoiled[i] && spent(c, i, k) < tries_of(c, k);
+    uint32_t tries = tries_of(c, k), made = spent(c, i, k);
+    return c->spoiled[i] || made >= tries ? 0 : tries - made;
 }
 
 uint32_t choice_calls_left(const daruma_case *c)
