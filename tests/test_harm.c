@@ -96,6 +96,30 @@ static void the_last_calls_to_who_answers_others_are_farther_apart(void **state)
     assert_in_range(now, 75000, 121000);
 }
 
+/* Its breaker is open, one call of others was answered since this client came, and it has ten seconds. */
+static void who_is_short_of_time_asks_himself_where_some_calls_are_answered(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    for (int answered = 0; answered < 2; answered++) {
+        daruma_health *w = a_health();
+        daruma_case c;
+        daruma_ms now = 1000;
+        for (int n = 0; n < 12; n++)
+            fails(w, &p, &t, f, now += 1000);
+        daruma_case_open(&c, w, &p, &t, 1, -1, now + 10000, of_another(now));
+        assert_true(daruma_case_admit(&c, at(now)).wait > 0);
+        if (answered)
+            succeeds(w, &p, &t, now + 100);
+        for (int n = 0; n < 24; n++)
+            fails(w, &p, &t, f, now + 110 + 100 * n);
+        c.not_before = now += 2500;
+        assert_int_equal(daruma_case_admit(&c, at(now)).wait == 0, answered);
+    }
+}
+
 /* A model with a small window refuses what the first one, which is down, would take. Nobody knows how much a third one
  * takes: it is asked before anybody waits. */
 static void a_narrow_neighbours_word_is_none_about_a_model_of_unknown_window(void **state)
@@ -129,6 +153,7 @@ int main(void)
         cmocka_unit_test(an_account_that_never_answered_costs_one_call_when_it_is_empty),
         cmocka_unit_test(what_others_were_told_just_now_is_not_asked_again),
         cmocka_unit_test(the_last_calls_to_who_answers_others_are_farther_apart),
+        cmocka_unit_test(who_is_short_of_time_asks_himself_where_some_calls_are_answered),
         cmocka_unit_test(a_narrow_neighbours_word_is_none_about_a_model_of_unknown_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

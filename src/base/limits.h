@@ -117,6 +117,7 @@
 #define HURRY_DIV                  4     /* nobody waits for more than this part of his time without asking */
 #define HURRY_DOWN_DIV             16 /* of the time a place is down: after such a part somebody who is short of time asks */
 #define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
+#define ALONE_CALLS                3   /* so often an SDK asks without us: who is short of time does, too */
 #define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
 #define REST_WRONG_MS              2000 /* the first rest of a model whose answers are wrong; the next ones are twice as long */

@@ -435,11 +435,16 @@ static uint32_t silent_there(const daruma_case *c, int i, bool in_a_hurry)
     return n && n == all && !in_a_hurry ? n - 1 : n;
 }
 
+bool choice_hurries(const daruma_case *c, daruma_ms now)
+{
+    return c->deadline >= 0 && ms_since(c->opened, now) >= ms_since(c->opened, c->deadline) / HURRY_DIV;
+}
+
 int choice_beside(const daruma_case *c, daruma_ms now)
 {
     int best = -1;
     uint32_t least = 0;
-    bool in_a_hurry = c->deadline >= 0 && ms_since(c->opened, now) >= ms_since(c->opened, c->deadline) / HURRY_DIV;
+    bool in_a_hurry = choice_hurries(c, now);
     for (int i = 0; i < choice_count(c); i++) {
         if (c->spoiled[i] || hangs_there(c, i, c->target, c->begun ? c->piece_at : c->sent_at) ||
             !choice_well(c, i, now) || (c->beside.out && hangs_there(c, i, c->beside.target, c->beside.sent_at)))

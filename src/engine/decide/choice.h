@@ -73,6 +73,8 @@ int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret
 int choice_rested(const daruma_case *c, daruma_ms now, daruma_ms *in);
 /* One that this case has not asked, whatever its health, unless its provider named a wait. -1 none. */
 int choice_unasked(const daruma_case *c, daruma_ms now);
+/* Is a part of the time of the client over? */
+bool choice_hurries(const daruma_case *c, daruma_ms now);
 /* Who is asked beside a call that is silent: the first that is well and was asked least, its model and provider with
  * it; its own target last, and only while others get answers there. -1 none. */
 int choice_beside(const daruma_case *c, daruma_ms now);
