@@ -93,9 +93,10 @@
 #define KEY_TRUSTED_MIN            2      /* so many answers of a key or model, and a refusal after them may pass */
 #define NARROW_MS                  600000 /* so long a body as large as one that was refused for its bytes goes elsewhere first */
 #define REFUSED_PASSES_MS          20000 /* ... and waited for: who checks keys is out of order for seconds */
-#define VAGUE_BELOW                85    /* percent: a refusal judged with less may be a page of somebody on the way */
-#define WAIT_MS_MIN                100   /* before a repeat, whatever the dice say */
-#define WAIT_SHORT_MS              1000  /* a shorter rest is waited for though another model is well */
+#define QUOTA_PASSES_MS            3000 /* ... but an account without credit as long as SDKs ask again: it seldom passes */
+#define VAGUE_BELOW                85   /* percent: a refusal judged with less may be a page of somebody on the way */
+#define WAIT_MS_MIN                100  /* before a repeat, whatever the dice say */
+#define WAIT_SHORT_MS              1000 /* a shorter rest is waited for though another model is well */
 #define WAIT_REST_MS               2000 /* who only has to slow down for so long is waited for, rather than ask who is sick */
 #define BUDGET_EMPTY_STEPS         2     /* steps of backoff more while a provider's retry budget is empty */
 #define BUDGET_PERCENT             30    /* retries per 100 calls of the last minute, each provider */

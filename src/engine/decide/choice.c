@@ -167,8 +167,8 @@ void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trus
             !(narrow && i != target && c->targets[i].window <= 0 && !is_first(c, target)))
             c->spoiled[i] = narrow && c->spoiled[i] != CASE_SPOILED ? CASE_TOO_NARROW : CASE_SPOILED;
     for (int i = 0; i < choice_count(c) && kind_rows[f->kind].meets_always && c->policy->health; i++)
-        if (!c->spoiled[i] && !c->calls[i] && health_refused_now(c->health, &c->targets[i], now))
-            c->spoiled[i] = CASE_SPOILED; /* what another request was told just now it need not ask */
+        if (!c->spoiled[i] && !c->calls[i] && health_key_refused_now(c->health, &c->targets[i], now))
+            c->spoiled[i] = CASE_SPOILED; /* another request was told just now */
 }
 
 void choice_widen(daruma_case *c)
