@@ -86,15 +86,17 @@
 #define ADVICE_ROUNDS_MS           1000   /* Retry-After is in whole seconds */
 #define BACKOFF_STEPS_MAX          64     /* growth steps; a delay that doubles meets any cap before */
 #define BACKOFF_OTHERS_STEPS       4      /* where others are answered meanwhile, waiting longer helps nobody */
+#define BACKOFF_SAVED_CALLS        8      /* ... but for so many last calls: a step more, to last for the patience */
 #define BACKOFF_SPREAD_DIV         8      /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS                120000 /* default of recovery.patience: agents run unattended; outages last a minute */
 #define KEY_TRUSTED_MS             600000 /* so long a key that was taken is asked once more when it is refused */
 #define KEY_TRUSTED_MIN            2      /* so many answers of a key or model, and a refusal after them may pass */
 #define NARROW_MS                  600000 /* so long a body as large as one that was refused for its bytes goes elsewhere first */
 #define REFUSED_PASSES_MS          20000 /* ... and waited for: who checks keys is out of order for seconds */
-#define VAGUE_BELOW                85    /* percent: a refusal judged with less may be a page of somebody on the way */
-#define WAIT_MS_MIN                100   /* before a repeat, whatever the dice say */
-#define WAIT_SHORT_MS              1000  /* a shorter rest is waited for though another model is well */
+#define QUOTA_PASSES_MS            3000 /* ... but an account without credit as long as SDKs ask again: it seldom passes */
+#define VAGUE_BELOW                85   /* percent: a refusal judged with less may be a page of somebody on the way */
+#define WAIT_MS_MIN                100  /* before a repeat, whatever the dice say */
+#define WAIT_SHORT_MS              1000 /* a shorter rest is waited for though another model is well */
 #define WAIT_REST_MS               2000 /* who only has to slow down for so long is waited for, rather than ask who is sick */
 #define BUDGET_EMPTY_STEPS         2     /* steps of backoff more while a provider's retry budget is empty */
 #define BUDGET_PERCENT             30    /* retries per 100 calls of the last minute, each provider */
@@ -116,6 +118,7 @@
 #define HURRY_DIV                  4     /* nobody waits for more than this part of his time without asking */
 #define HURRY_DOWN_DIV             16 /* of the time a place is down: after such a part somebody who is short of time asks */
 #define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
+#define ALONE_CALLS                3   /* so often an SDK asks without us: who is short of time does, too */
 #define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
 #define REST_WRONG_MS              2000 /* the first rest of a model whose answers are wrong; the next ones are twice as long */

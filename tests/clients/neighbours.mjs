@@ -380,3 +380,82 @@ holds("neighbours openai: a window that a request quotes is not learned", {
     assert.ok(pair.own.seen[0].body.includes(text), "it was shortened");
   },
 });
+
+/* ---- keys and accounts that others were refused a moment ago ---- */
+
+const noCredit = (res) => json(res, 429, { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", param: null, code: "insufficient_quota" } });
+const noKey = (res) => json(res, 401, { error: { message: "Incorrect API key provided.", type: "invalid_request_error", param: null, code: "invalid_api_key" } });
+const keys = (...names) => (c) => (c.providers.find((p) => p.name === "own").keys = names.map((value, i) => ({ value, account: `account-${i}` })));
+const asks = (pair, text, key) => question(pair, dialects.openai, { model: dialects.openai.own, text, headers: key ? keyed("openai", key) : {} });
+
+holds("neighbours: a refused key of one client, and dead keys of the gateway, keep no other client's key from its provider", {
+  config(c) {
+    const { keys: dropped, ...bare } = { ...c.providers.find((p) => p.name === "own"), name: "bare" };
+    keys("sk-dead-1", "sk-dead-2")(c);
+    c.providers.push(bare);
+    c.models.find((m) => m.name === dialects.openai.own).targets = ["own/m-own", "bare/m-own"];
+  },
+  async run(pair) {
+    const good = new Set(["k-good"]);
+    pair.own.answer = (q, res) => (good.has(keyOf(q)) ? wires.openai.answer(res, "seven eight") : noKey(res));
+    for (let i = 0; i < 4; i++) {
+      const [bad, well] = await Promise.all([asks(pair, `bad ${i}`, "k-bad"), asks(pair, `good ${i}`, "k-good")]);
+      assert.deepEqual([bad.status, well.status, well.said], [401, 200, "seven eight"], bad.text + well.text);
+    }
+    good.add("k-bad"); // which is renewed
+    good.delete("k-good");
+    await new Promise((yes) => setTimeout(yes, 600));
+    const renewed = await asks(pair, "renewed", "k-bad");
+    assert.deepEqual([renewed.status, renewed.said], [200, "seven eight"], renewed.text);
+  },
+});
+
+holds("neighbours: a key that is refused for a moment is asked by whom a dead one was refused, whatever others were told", {
+  config: keys("sk-dead", "sk-two"),
+  async run(pair) {
+    let away = false;
+    pair.own.answer = (q, res) => (keyOf(q) === "sk-two" && !away ? wires.openai.answer(res, "seven eight") : noKey(res));
+    for (let i = 0; i < 3; i++) assert.equal((await asks(pair, `before ${i}`)).status, 200);
+    away = true;
+    setTimeout(() => (away = false), 900);
+    const all = await Promise.all(Array.from({ length: 8 }, (_, i) => new Promise((yes) => setTimeout(yes, 60 * i)).then(() => asks(pair, `meanwhile ${i}`))));
+    assert.deepEqual(all.map((r) => r.status), all.map(() => 200), JSON.stringify(all.map((r) => r.text)));
+  },
+});
+
+holds("neighbours: what a large request has no credit for, a small one is asked for all the same", {
+  config: keys("sk-dead", "sk-two"),
+  async run(pair) {
+    pair.own.answer = (q, res) => (keyOf(q) === "sk-dead" ? noKey(res) : /large/.test(q.body) ? noCredit(res) : wires.openai.answer(res, "seven eight"));
+    assert.equal((await asks(pair, "large 0")).status, 429);
+    for (let i = 0; i < 4; i++) {
+      await asks(pair, `large ${i}`);
+      const small = await asks(pair, `small ${i}`);
+      assert.deepEqual([small.status, small.said], [200, "seven eight"], small.text);
+    }
+  },
+});
+
+holds("neighbours: an account whose credit is used up is told within seconds, and at once where another one has some", {
+  config: keys("sk-one"),
+  async run(pair) {
+    const empty = new Set(), timed = async (text) => [Date.now(), await asks(pair, text), Date.now()];
+    pair.own.answer = (q, res) => (empty.has(keyOf(q)) ? noCredit(res) : wires.openai.answer(res, "seven eight"));
+    for (let i = 0; i < 3; i++) assert.equal((await asks(pair, `before ${i}`)).status, 200);
+    empty.add("sk-one");
+    const [from, told, to] = await timed("empty");
+    assert.equal(told.status, 429, told.text);
+    assert.match(told.text, /insufficient_quota/);
+    assert.ok(to - from > 900 && to - from < 9000, `told after ${to - from} ms`);
+    const second = await asks(pair, "later");
+    assert.deepEqual([second.status, second.headers["x-daruma-attempts"]], [429, "1"], "it was waited for behind that");
+    empty.clear();
+    assert.equal((await asks(pair, "it has some again")).status, 200);
+    await pair.again(keys("sk-one", "sk-two"));
+    for (let i = 0; i < 3; i++) assert.equal((await asks(pair, `with both ${i}`)).status, 200);
+    empty.add(keyOf(pair.own.seen.at(-1)));
+    const [begin, other, end] = await timed("from the other one");
+    assert.deepEqual([other.status, other.headers["x-daruma-attempts"]], [200, "2"], other.text);
+    assert.ok(end - begin < 2500, `it waited ${end - begin} ms`);
+  },
+});

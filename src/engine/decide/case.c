@@ -139,6 +139,20 @@ static int hurried(const daruma_case *c, int first, daruma_ms most, daruma_ms no
     return -1;
 }
 
+/* A target that is no limit's matter, and that answered a call of others since this case began, although it counts as
+ * down: it fails some calls and not all, so that who is short of time asks it himself, as often as without us. -1:
+ * none. */
+static int answering(const daruma_case *c, daruma_ms now)
+{
+    for (int i = 0; i < choice_count(c) && choice_hurries(c, now) && c->attempts < ALONE_CALLS; i++) {
+        daruma_condition h = choice_look(c, i, now);
+        bool limited = h.named_in > 0 || h.why == DARUMA_RATE_LIMIT;
+        if (choice_tries_left(c, i, c->last) && !limited && health_worked(c->health, &c->targets[i], c->opened))
+            return i;
+    }
+    return -1;
+}
+
 /* Nobody is well, or may be asked all the same. What passes is waited for. Where that does not fit, health may be
  * wrong: nobody fails whom a target could answer that was not asked. */
 static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
@@ -146,6 +160,9 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
     daruma_condition back = {0};
     int first = choice_first_back(c, at.now, &back), last = choice_unasked(c, at.now);
     daruma_ms wait = back.alone_in;
+    int partly = answering(c, at.now);
+    if (partly >= 0)
+        return go(c, partly, at.now);
     if (c->since < 0)
         c->since = at.now;
     if (first >= 0 && back.named_in == 0 && wait > waits_longest(c, at.now)) {

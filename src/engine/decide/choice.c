@@ -52,9 +52,10 @@ static uint32_t spent(const daruma_case *c, int i, daruma_kind k)
     return n;
 }
 
-bool choice_tries_left(const daruma_case *c, int i, daruma_kind k)
+uint32_t choice_tries_left(const daruma_case *c, int i, daruma_kind k)
 {
-    return !c->spoiled[i] && spent(c, i, k) < tries_of(c, k);
+    uint32_t tries = tries_of(c, k), made = spent(c, i, k);
+    return c->spoiled[i] || made >= tries ? 0 : tries - made;
 }
 
 uint32_t choice_calls_left(const daruma_case *c)
@@ -100,35 +101,29 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
 {
     if (!c->policy->health)
         return (daruma_condition){.well = true};
-    daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
-    daruma_ms spent = health_spent_in(c->health, &c->targets[i], c->tokens, now);
-    if (spent > h.in) {
-        h.in = spent;
-        h.why = DARUMA_RATE_LIMIT;
-        h.who = DARUMA_SICK_TARGET;
+    const daruma_target *t = &c->targets[i];
+    daruma_condition h = daruma_health_look(c->health, t, now);
+    const struct {
+        daruma_ms in;
+        daruma_kind why;
+        daruma_scope who;
+        bool waits; /* who has nobody else waits for it; else it is only asked last */
+    } held[] = {
+        {health_spent_in(c->health, t, c->tokens, now), DARUMA_RATE_LIMIT, DARUMA_SICK_TARGET, true},
+        {c->calls[i] ? health_busy_in(c->health, t, now) : 0, DARUMA_OVERLOADED, DARUMA_SICK_TARGET, true},
+        {health_form_in(c->health, t, c->plain, now), DARUMA_TIMEOUT, DARUMA_SICK_MODEL, false},
+        {health_narrow_in(c->health, t, c->bytes, now), DARUMA_REQUEST_TOO_LARGE, DARUMA_SICK_REQUEST, false},
+    };
+    for (size_t n = 0; n < COUNT(held); n++) {
+        if (held[n].in > h.in) {
+            h.in = held[n].in;
+            h.why = held[n].why;
+            h.who = held[n].who;
+        }
+        if (held[n].waits && held[n].in > h.alone_in)
+            h.alone_in = held[n].in;
+        h.well &= held[n].in == 0;
     }
-    daruma_ms busy = c->calls[i] ? health_busy_in(c->health, &c->targets[i], now) : 0;
-    if (busy > h.in) {
-        h.in = busy;
-        h.why = DARUMA_OVERLOADED;
-        h.who = DARUMA_SICK_TARGET;
-    }
-    spent = spent > busy ? spent : busy;
-    if (spent > h.alone_in)
-        h.alone_in = spent;
-    daruma_ms form = health_form_in(c->health, &c->targets[i], c->plain, now); /* asked last, but nobody waits for it */
-    if (form > h.in) {
-        h.in = form;
-        h.why = DARUMA_TIMEOUT;
-        h.who = DARUMA_SICK_MODEL;
-    }
-    daruma_ms narrow = health_narrow_in(c->health, &c->targets[i], c->bytes, now); /* likewise */
-    if (narrow > h.in) {
-        h.in = narrow;
-        h.why = DARUMA_REQUEST_TOO_LARGE;
-        h.who = DARUMA_SICK_REQUEST;
-    }
-    h.well &= spent == 0 && form == 0 && narrow == 0;
     return h;
 }
 
@@ -165,12 +160,15 @@ void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trus
         return; /* perhaps a page of somebody on the way: it is asked once more */
     /* Who checks keys may be out of order for a moment: that target alone is asked once more, no other with its key. */
     bool passes = c->policy->health && health_may_pass(c->health, &c->targets[target], f->kind, now);
-    int again = passes || (trusted && f->kind == DARUMA_AUTH && first) ? target : -1;
+    bool again = passes || (trusted && f->kind == DARUMA_AUTH && first);
     bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < choice_count(c); i++)
-        if (i != again && spoils(f, &c->targets[target], &c->targets[i]) &&
-            !(narrow && c->targets[i].window <= 0 && is_first(c, i) && !is_first(c, target)))
+        if (!(again && i == target) && spoils(f, &c->targets[target], &c->targets[i]) &&
+            !(narrow && i != target && c->targets[i].window <= 0 && !is_first(c, target)))
             c->spoiled[i] = narrow && c->spoiled[i] != CASE_SPOILED ? CASE_TOO_NARROW : CASE_SPOILED;
+    for (int i = 0; i < choice_count(c) && kind_rows[f->kind].meets_always && c->policy->health; i++)
+        if (!c->spoiled[i] && !c->calls[i] && health_key_refused_now(c->health, &c->targets[i], now))
+            c->spoiled[i] = CASE_SPOILED; /* another request was told just now */
 }
 
 void choice_widen(daruma_case *c)
@@ -231,9 +229,9 @@ int choice_doubted(const daruma_case *c, daruma_kind k, bool patient, daruma_ms 
 
 void choice_ask_last(daruma_case *c)
 {
-    bool any = false, refused = c->last == DARUMA_AUTH || c->last == DARUMA_MODEL_NOT_FOUND;
+    bool any = false, refused = kind_rows[c->last].meets_always;
     for (int i = 0; i < choice_count(c); i++)
-        any |= !c->spoiled[i] && !(refused && i == c->target); /* who may take it again some time is no hope yet */
+        any |= !c->spoiled[i] && !(refused && i == c->target); /* it may pass, but is no hope yet */
     for (int i = 0; i < choice_count(c) && !any; i++)
         if (c->spoiled[i] == CASE_LAST)
             c->spoiled[i] = 0;
@@ -437,11 +435,16 @@ static uint32_t silent_there(const daruma_case *c, int i, bool in_a_hurry)
     return n && n == all && !in_a_hurry ? n - 1 : n;
 }
 
+bool choice_hurries(const daruma_case *c, daruma_ms now)
+{
+    return c->deadline >= 0 && ms_since(c->opened, now) >= ms_since(c->opened, c->deadline) / HURRY_DIV;
+}
+
 int choice_beside(const daruma_case *c, daruma_ms now)
 {
     int best = -1;
     uint32_t least = 0;
-    bool in_a_hurry = c->deadline >= 0 && ms_since(c->opened, now) >= ms_since(c->opened, c->deadline) / HURRY_DIV;
+    bool in_a_hurry = choice_hurries(c, now);
     for (int i = 0; i < choice_count(c); i++) {
         if (c->spoiled[i] || hangs_there(c, i, c->target, c->begun ? c->piece_at : c->sent_at) ||
             !choice_well(c, i, now) || (c->beside && hangs_there(c, i, c->beside->target, c->beside->sent_at)))

@@ -12,8 +12,8 @@ static inline int choice_count(const daruma_case *c)
 /* What targets have in common that would meet the same failure. */
 kind_part choice_shared(daruma_kind k);
 
-/* May that target be called once more for this kind of failure? Calls of those that would meet the same count. */
-bool choice_tries_left(const daruma_case *c, int i, daruma_kind k);
+/* Calls that target may get yet for this kind of failure; those of targets that would meet the same count. */
+uint32_t choice_tries_left(const daruma_case *c, int i, daruma_kind k);
 /* Calls that may still go out, those on the side included; UINT32_MAX: there is no limit. */
 uint32_t choice_calls_left(const daruma_case *c);
 /* Was the call at hand silent for long, until its connection was closed so? */
@@ -73,6 +73,8 @@ int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret
 int choice_rested(const daruma_case *c, daruma_ms now, daruma_ms *in);
 /* One that this case has not asked, whatever its health, unless its provider named a wait. -1 none. */
 int choice_unasked(const daruma_case *c, daruma_ms now);
+/* Is a part of the time of the client over? */
+bool choice_hurries(const daruma_case *c, daruma_ms now);
 /* Who is asked beside a call that is silent: the first that is well and was asked least, its model and provider with
  * it; its own target last, and only while others get answers there. -1 none. */
 int choice_beside(const daruma_case *c, daruma_ms now);

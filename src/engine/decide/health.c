@@ -87,13 +87,15 @@ static const int rest_parts[] = {
 /* Does a refusal of that kind concern all requests alike? What may not be done is of one request, perhaps. */
 static bool is_of_all(daruma_kind k)
 {
-    return k == DARUMA_AUTH || k == DARUMA_MODEL_NOT_FOUND;
+    return k == DARUMA_AUTH || k == DARUMA_MODEL_NOT_FOUND || k == DARUMA_QUOTA;
 }
 
-/* A key that was taken, or a model that was there, for several requests is refused since a short while: it may pass. */
+/* A key that was taken, or a model that was there, for several requests is refused since a short while: it may pass.
+ * Credit seldom comes by itself: an account without is waited for no longer than an SDK would ask again. */
 static bool may_pass(const place *p, daruma_ms now)
 {
-    return p && p->trusted && p->refused_from && ms_since(p->refused_from, now) < REFUSED_PASSES_MS;
+    return p && p->trusted && p->refused_from &&
+           ms_since(p->refused_from, now) < (p->scope == DARUMA_SICK_ACCOUNT ? QUOTA_PASSES_MS : REFUSED_PASSES_MS);
 }
 
 /* Who has nobody else asks it when it has been refused for half as long again. */
@@ -234,6 +236,15 @@ bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms
 bool health_may_pass(const daruma_health *w, const daruma_target *t, daruma_kind k, daruma_ms now)
 {
     return is_of_all(k) && may_pass(place_look(w, t, rest_parts[kind_rows[k].rests]), now);
+}
+
+bool health_key_refused_now(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *key = place_look(w, t, KEY), *lane = place_look(w, t, LANE);
+    if (!key || cool_in(key, now) == 0 || now < key->cool_from || ms_since(key->cool_from, now) >= ALONE_MS_MIN)
+        return false;
+    bool taken = lane && lane->breaker.well_at && ms_since(lane->breaker.well_at, now) < KEY_TRUSTED_MS;
+    return !taken || ms_since(key->refused_from, now) >= REFUSED_PASSES_MS; /* else it may pass */
 }
 
 void health_passed(daruma_health *w, const daruma_target *t)

@@ -65,6 +65,9 @@ bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms
 /* Was the key of `t` taken, or its model there, for several requests until a short while ago, so that a refusal of that
  * kind may pass by itself? */
 bool health_may_pass(const daruma_health *w, const daruma_target *t, daruma_kind k, daruma_ms now);
+/* Was the key of `t` refused to a call that went out just now, and does nothing speak for its being taken again? Credit
+ * and models may be refused for what one request asks for; a key is refused to all. */
+bool health_key_refused_now(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* Is a second call to `t` out for a while, of another request perhaps, and nothing was heard since? */
 bool health_second_is_out(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A request waits for that part of `t`. */

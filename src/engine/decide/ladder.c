@@ -25,6 +25,14 @@ static daruma_ms after_silence(uint64_t dice)
     return daruma_backoff_delay(&b, 1, dice);
 }
 
+/* True if target `of` was called so often that the calls which are left must last for the rest of the policy's
+ * patience: it fails some calls and not all, and behind its last one the case ends. */
+static bool saves_calls(const daruma_case *c, int of, daruma_kind k)
+{
+    uint32_t left = choice_tries_left(c, of, k);
+    return left > 0 && left <= BACKOFF_SAVED_CALLS && c->attempts >= BACKOFF_SAVED_CALLS;
+}
+
 /* The backoff of a repeat at target `of`: never next to nothing, whatever the dice say, and one step longer while the
  * provider's retry budget is empty. */
 static daruma_ms backoff_of(const daruma_case *c, int of, const daruma_failure *f, const daruma_backoff *b,
@@ -40,6 +48,8 @@ static daruma_ms backoff_of(const daruma_case *c, int of, const daruma_failure *
     nth += empty ? BUDGET_EMPTY_STEPS : 0u;
     if (others && nth > BACKOFF_OTHERS_STEPS)
         nth = BACKOFF_OTHERS_STEPS;
+    if (others && saves_calls(c, of, f->kind))
+        nth = BACKOFF_OTHERS_STEPS + 1;
     daruma_ms grown = daruma_backoff_delay(b, nth, at.dice);
     if (others && f->kind == DARUMA_RATE_LIMIT) /* who lets some through is asked again soon */
         grown /= 4;
