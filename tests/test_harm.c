@@ -127,7 +127,8 @@ static void the_last_calls_to_who_answers_others_are_farther_apart(void **state)
     daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(now));
     while (true) {
         out(&c, now);
-        succeeds(w, &p, &t, now += 10); /* another request */
+        succeeds(w, &p, &t, now += 5);
+        fails(w, &p, &t, f, now += 5); /* others fail, too: it is not this request that cannot be answered */
         daruma_remedy r = daruma_case_next(&c, &f, 0, at(now));
         if (r.act != DARUMA_SEND)
             break;

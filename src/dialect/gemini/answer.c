@@ -424,7 +424,8 @@ daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 /* Its signature, and the end of a part. */
 static void end_part(daruma_buf *out, daruma_str signature)
 {
-    BUF_MEMBERS(out, "thoughtSignature", buf_any(signature));
+    if (signature.n)
+        BUF_MEMBERS(out, "thoughtSignature", signature);
     buf_putc(out, '}');
 }
 

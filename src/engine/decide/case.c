@@ -146,7 +146,8 @@ static int answering(const daruma_case *c, daruma_ms now)
 {
     for (int i = 0; i < choice_count(c) && choice_hurries(c, now) && c->attempts < ALONE_CALLS; i++) {
         daruma_condition h = choice_look(c, i, now);
-        bool limited = h.named_in > 0 || h.why == DARUMA_RATE_LIMIT;
+        bool limited = h.named_in > 0 || h.why == DARUMA_RATE_LIMIT ||
+                       health_busy_in(c->health, &c->targets[i], now) > 0; /* there somebody else has his turn */
         if (choice_tries_left(c, i, c->last) && !limited && health_worked(c->health, &c->targets[i], c->opened))
             return i;
     }
