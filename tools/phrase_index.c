@@ -2,7 +2,7 @@
  *
  * A text row stands under the word of its pattern that the fewest rows share; a fact row under
  * its fact; rows in other scripts under one common mark. Fails when two keys share a hash, when
- * a row has no word, or when two rows have one name. */
+ * a row has no word, or when a row stands there twice. */
 #include "engine/judge/phrases.h"
 #include "engine/read/sentence.h"
 #include "base/str.h"
@@ -13,7 +13,35 @@
 #define SLOTS   4096 /* power of two, more than twice the words that rows stand under */
 #define ROW_MAX 1216
 
+/* The table, a row for each saying. */
+static phrase rows[ROW_MAX];
+static char names[ROW_MAX][64];
+static uint16_t nrows;
 static daruma_str key_of[ROW_MAX];
+
+static void add_row(phrase p, const char *says)
+{
+    bool equal = p.name[strlen(p.name) - 1] == '.'; /* what is equal is its name */
+    int n = nrows < ROW_MAX ? snprintf(names[nrows], sizeof *names, "%s%s", p.name, equal ? says : "") : -1;
+    if (n < 0 || (size_t)n >= sizeof *names) {
+        fprintf(stderr, "phrase_index: no room for row %s \"%s\"\n", p.name, says);
+        exit(1);
+    }
+    p.name = names[nrows];
+    p.says = says;
+    p.any = NULL;
+    rows[nrows++] = p;
+}
+
+static void read_rows(void)
+{
+    for (uint16_t r = 0; r < nphrases; r++)
+        if (phrases[r].says)
+            add_row(phrases[r], phrases[r].says);
+        else
+            for (const char *const *says = phrases[r].any; *says; says++)
+                add_row(phrases[r], *says);
+}
 
 static bool foreign(const char *says)
 {
@@ -26,10 +54,10 @@ static bool foreign(const char *says)
 static int sharing(daruma_str word)
 {
     int n = 0;
-    for (uint16_t r = 0; r < nphrases; r++)
-        if (phrases[r].where == AT_TEXT)
-            for (int k = 0; phrase_word(phrases[r].says, k).n; k++)
-                if (str_eq(phrase_word(phrases[r].says, k), word)) {
+    for (uint16_t r = 0; r < nrows; r++)
+        if (rows[r].where == AT_TEXT)
+            for (int k = 0; phrase_word(rows[r].says, k).n; k++)
+                if (str_eq(phrase_word(rows[r].says, k), word)) {
                     n++;
                     break;
                 }
@@ -289,7 +317,7 @@ static void print_senses(void)
 {
     int tool = -1, first = -1, last = -1, code = 0, n = 0;
     static uint64_t all[ROW_MAX];
-    while (code < nphrases && phrases[code].where != AT_CODE)
+    while (code < nrows && rows[code].where != AT_CODE)
         code++;
     printf("#define SENTENCE_PER 0x%llxu\n#define SENTENCE_PERIOD 0x%llxu\n", (unsigned long long)bits_of("per"),
            (unsigned long long)bits_of("period"));
@@ -318,8 +346,8 @@ static void print_senses(void)
     printf("#define SENTENCE_BAD 0x%llxu\n#define SENTENCE_BROKEN 0x%llxu\n", (unsigned long long)bits_of("bad"),
            (unsigned long long)bits_of("broken"));
     printf("static const phrase_sense phrase_senses[] = {\n");
-    for (uint16_t r = 0; r < nphrases; r++) {
-        const phrase *p = &phrases[r];
+    for (uint16_t r = 0; r < nrows; r++) {
+        const phrase *p = &rows[r];
         if (p->where < AT_SENTENCE)
             continue;
         tool = tool < 0 ? r : tool;
@@ -340,8 +368,8 @@ static void print_senses(void)
 static void print_rows(void)
 {
     printf("static const phrase_row phrase_all[PHRASE_COUNT] = {\n");
-    for (uint16_t r = 0; r < nphrases; r++) {
-        const phrase *p = &phrases[r];
+    for (uint16_t r = 0; r < nrows; r++) {
+        const phrase *p = &rows[r];
         printf("{%zu, %zu, %zu, %zu, %zu, %d, %d, %d, %d, %d, %d, %d},\n", place_of(p->name), place_of(p->says),
                place_of(p->unless), place_of(p->also), place_of(p->who), p->status, p->where, p->kind, p->tool_kind,
                p->retry, p->only, p->sum);
@@ -355,6 +383,7 @@ int main(int argc, char **argv)
     read_words();
     if (argc > 1 && strcmp(argv[1], "words") == 0)
         return print_words();
+    read_rows();
 
     static struct {
         uint32_t hash;
@@ -363,15 +392,11 @@ int main(int argc, char **argv)
         int n, rows[ROW_MAX];
     } slots[SLOTS];
     int bad = 0;
-    if (nphrases > ROW_MAX) {
-        fprintf(stderr, "phrase_index: %d rows, room for %d\n", nphrases, ROW_MAX);
-        return 1;
-    }
-    for (uint16_t r = 0; r < nphrases; r++) {
-        const phrase *p = &phrases[r];
+    for (uint16_t r = 0; r < nrows; r++) {
+        const phrase *p = &rows[r];
         for (uint16_t q = 0; q < r; q++)
-            if (strcmp(phrases[q].name, p->name) == 0) {
-                fprintf(stderr, "phrase_index: two rows are called %s\n", p->name);
+            if (strcmp(rows[q].name, p->name) == 0 && strcmp(rows[q].says, p->says) == 0) {
+                fprintf(stderr, "phrase_index: two rows are called %s and say %s\n", p->name, p->says);
                 bad = 1;
             }
         if (p->where >= AT_SENTENCE)
@@ -396,7 +421,7 @@ int main(int argc, char **argv)
     }
     if (bad)
         return 1;
-    printf("/* made by tools/phrase_index.c */\n#define PHRASE_COUNT %d\n#define PHRASE_SLOTS %d\n", nphrases, SLOTS);
+    printf("/* made by tools/phrase_index.c */\n#define PHRASE_COUNT %d\n#define PHRASE_SLOTS %d\n", nrows, SLOTS);
     printf("static const uint16_t phrase_rows[PHRASE_COUNT] = {");
     for (int i = 0; i < SLOTS; i++)
         for (int k = 0; k < slots[i].n; k++)
@@ -406,9 +431,9 @@ int main(int argc, char **argv)
         if (slots[i].n)
             printf("[%d] = {%uu, %d, %d},\n", i, slots[i].hash, first, slots[i].n);
     printf("};\nstatic const uint64_t phrase_needs[PHRASE_COUNT] = {\n");
-    for (uint16_t r = 0; r < nphrases; r++)
-        printf("0x%llx,\n", (unsigned long long)(needs(phrases[r].where == AT_TEXT ? phrases[r].says : NULL) |
-                                                 needs(phrases[r].where >= AT_SENTENCE ? NULL : phrases[r].also)));
+    for (uint16_t r = 0; r < nrows; r++)
+        printf("0x%llx,\n", (unsigned long long)(needs(rows[r].where == AT_TEXT ? rows[r].says : NULL) |
+                                                 needs(rows[r].where >= AT_SENTENCE ? NULL : rows[r].also)));
     printf("};\n");
     print_patterns("phrase_tools", phrases_of_tools);
     print_senses();

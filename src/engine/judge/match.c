@@ -60,9 +60,18 @@ phrase match_row(uint16_t row)
     if (!row || row > PHRASE_COUNT)
         return (phrase){0};
     const phrase_row *r = &phrase_all[row - 1];
-    return (phrase){
-        text_at(r->name), text_at(r->says), text_at(r->unless), text_at(r->also), text_at(r->who), r->status,
-        r->where,         r->kind,          r->tool_kind,       r->retry,         r->only,         r->sum};
+    return (phrase){.name = text_at(r->name),
+                    .says = text_at(r->says),
+                    .unless = text_at(r->unless),
+                    .also = text_at(r->also),
+                    .who = text_at(r->who),
+                    .status = r->status,
+                    .where = r->where,
+                    .kind = r->kind,
+                    .tool_kind = r->tool_kind,
+                    .retry = r->retry,
+                    .only = r->only,
+                    .sum = r->sum};
 }
 
 static size_t looked_at(const seen *s)
