@@ -139,14 +139,11 @@ static void print_patterns(const char *name, const char *const *says)
 #define STEM_BYTES   64
 
 static const struct {
-    const char *meaning, *words;
-    bool denied;
+    const char *meanings, *words;
 } lists[] = {
-#define SAYS(m, w)   {#m, w, false},
-#define DENIED(m, w) {#m, w, true},
+#define SAYS(m, w) {m, w},
 #include "engine/read/words.def"
 #undef SAYS
-#undef DENIED
 };
 
 static const char *meanings[MEANINGS_MAX];
@@ -187,19 +184,34 @@ static uint64_t bits_of(const char *names)
     return bits;
 }
 
-static struct stem *stem_of(daruma_str word)
+/* The bit of a meaning, which gets one where it is met first. */
+static uint64_t new_bit(daruma_str name)
+{
+    static char room[MEANINGS_MAX][STEM_BYTES];
+    uint64_t bit = bit_of(name);
+    if (bit)
+        return bit;
+    if (nmeanings == MEANINGS_MAX || name.n >= STEM_BYTES)
+        give_up("no room for this meaning", name.p);
+    memcpy(room[nmeanings], name.p, name.n);
+    meanings[nmeanings] = room[nmeanings];
+    return (uint64_t)1 << nmeanings++;
+}
+
+static void add_stem(daruma_str word, uint64_t means, uint64_t denied)
 {
     bool whole = str_ends(word, S("$"));
     word.n -= whole;
     for (int i = 0; i < nstems; i++)
         if (stems[i].whole == whole && str_eq(str_of(stems[i].says), word))
-            return &stems[i];
+            give_up("it stands in two lists", stems[i].says);
     if (nstems == STEMS_MAX || word.n >= STEM_BYTES || word.n < 2)
         give_up("no room for this word", word.p);
     struct stem *s = &stems[nstems++];
     memcpy(s->says, word.p, word.n);
     s->whole = whole;
-    return s;
+    s->means = means;
+    s->denied = denied;
 }
 
 /* Stems of four bytes and more by the first four of them, then the shorter ones by their shelf; the longer ones first.
@@ -219,17 +231,14 @@ static int in_order(const void *a, const void *b)
 static void read_words(void)
 {
     for (size_t i = 0; i < COUNT(lists); i++) {
-        uint64_t bit = bit_of(str_of(lists[i].meaning));
-        if (!bit) {
-            if (nmeanings == MEANINGS_MAX)
-                give_up("too many meanings", lists[i].meaning);
-            bit = (uint64_t)1 << nmeanings;
-            meanings[nmeanings++] = lists[i].meaning;
+        uint64_t means = 0, denied = 0;
+        for (daruma_str rest = str_of(lists[i].meanings); rest.n;) {
+            daruma_str name = str_cut(&rest, '.');
+            bool not = str_starts(name, S("!"));
+            *(not ? &denied : &means) |= new_bit(str_from(name, not));
         }
-        for (daruma_str rest = str_of(lists[i].words); rest.n;) {
-            struct stem *s = stem_of(str_cut(&rest, ' '));
-            *(lists[i].denied ? &s->denied : &s->means) |= bit;
-        }
+        for (daruma_str rest = str_of(lists[i].words); rest.n;)
+            add_stem(str_cut(&rest, ' '), means, denied);
     }
     qsort(stems, (size_t)nstems, sizeof *stems, in_order);
 }
