@@ -128,7 +128,7 @@ static void print_patterns(const char *name, const char *const *says)
 {
     printf("static const phrase_pattern %s[] = {", name);
     for (; *says; says++)
-        printf("{0x%llxu, %zu},", (unsigned long long)needs(*says), place_of(*says));
+        printf("{0x%llxull, %zu},", (unsigned long long)needs(*says), place_of(*says));
     printf("{0}};\n");
 }
 
@@ -267,18 +267,18 @@ static void print_heads(void)
 
 static int print_words(void)
 {
-    printf("/* made by tools/phrase_index.c */\n#define SENTENCE_NEGATES 0x%llxu\n",
+    printf("/* made by tools/phrase_index.c */\n#define SENTENCE_NEGATES 0x%llxull\n",
            (unsigned long long)bits_of("negates"));
-    printf("#define SENTENCE_PLAN 0x%llxu\n", (unsigned long long)bits_of("plan"));
-    printf("#define SENTENCE_VAGUE 0x%llxu\n",
+    printf("#define SENTENCE_PLAN 0x%llxull\n", (unsigned long long)bits_of("plan"));
+    printf("#define SENTENCE_VAGUE 0x%llxull\n",
            (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken"));
-    printf("#define SENTENCE_WHO 0x%llxu\n",
+    printf("#define SENTENCE_WHO 0x%llxull\n",
            (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken.bad.denied.model.answer."
                                        "tool.endpoint.unsupported.context.token.input.message"));
-    printf("#define SENTENCE_OUTAGE 0x%llxu\n", (unsigned long long)bits_of("wire.server.json.answer.empty"));
+    printf("#define SENTENCE_OUTAGE 0x%llxull\n", (unsigned long long)bits_of("wire.server.json.answer.empty"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
-        printf("{0x%llxu, 0x%llxu, {%d, %d, %d, %d}, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
+        printf("{0x%llxull, 0x%llxull, {%d, %d, %d, %d}, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
                (unsigned long long)stems[i].denied, stems[i].says[0], stems[i].says[1], stems[i].says[2],
                stems[i].says[2] ? stems[i].says[3] : 0, place_of(stems[i].says), strlen(stems[i].says), stems[i].whole);
     printf("};\n");
@@ -315,7 +315,7 @@ static void print_by_meaning(const uint64_t *all, int n)
     for (int m = 0; m < nmeanings; m++) {
         printf("{");
         for (int w = 0; w < words; w++)
-            printf("0x%llxu,", (unsigned long long)by[m][w]);
+            printf("0x%llxull,", (unsigned long long)by[m][w]);
         printf("},\n");
     }
     printf("};\n");
@@ -328,31 +328,31 @@ static void print_senses(void)
     static uint64_t all[ROW_MAX];
     while (code < nrows && rows[code].where != AT_CODE)
         code++;
-    printf("#define SENTENCE_PER 0x%llxu\n#define SENTENCE_PERIOD 0x%llxu\n", (unsigned long long)bits_of("per"),
+    printf("#define SENTENCE_PER 0x%llxull\n#define SENTENCE_PERIOD 0x%llxull\n", (unsigned long long)bits_of("per"),
            (unsigned long long)bits_of("period"));
-    printf("#define SENTENCE_BARE 0x%llxu\n",
+    printf("#define SENTENCE_BARE 0x%llxull\n",
            (unsigned long long)bits_of("param.bad.must.missing.request.failed.internal.server.wire.endpoint.later.answer.label"));
-    printf("#define SENTENCE_WRONG 0x%llxu\n#define SENTENCE_FAILED 0x%llxu\n",
+    printf("#define SENTENCE_WRONG 0x%llxull\n#define SENTENCE_FAILED 0x%llxull\n",
            (unsigned long long)bits_of("exceeded.reached.spent.absent.missing.empty.bad.unsupported.incapable.disabled."
                                        "denied.busy.away.late.broken.failed.without.violates"),
            (unsigned long long)bits_of("failed.internal.broken"));
-    printf("#define SENTENCE_FORMED 0x%llxu\n#define SENTENCE_MISFORMED 0x%llxu\n",
+    printf("#define SENTENCE_FORMED 0x%llxull\n#define SENTENCE_MISFORMED 0x%llxull\n",
            (unsigned long long)bits_of("json.answer"), (unsigned long long)bits_of("bad.failed.empty"));
-    printf("#define SENTENCE_JSON 0x%llxu\n#define SENTENCE_SENT 0x%llxu\n", (unsigned long long)bits_of("json"),
+    printf("#define SENTENCE_JSON 0x%llxull\n#define SENTENCE_SENT 0x%llxull\n", (unsigned long long)bits_of("json"),
            (unsigned long long)bits_of("request.size"));
-    printf("#define SENTENCE_OF_FORM 0x%llxu\n",
+    printf("#define SENTENCE_OF_FORM 0x%llxull\n",
            (unsigned long long)bits_of("json.answer.param.bad.empty.missing.failed.internal.server.wire.broken.away.later.label"));
-    printf("#define SENTENCE_EMPTY 0x%llxu\n", (unsigned long long)bits_of("empty"));
-    printf("#define SENTENCE_MISSING 0x%llxu\n#define SENTENCE_DENIED 0x%llxu\n",
+    printf("#define SENTENCE_EMPTY 0x%llxull\n", (unsigned long long)bits_of("empty"));
+    printf("#define SENTENCE_MISSING 0x%llxull\n#define SENTENCE_DENIED 0x%llxull\n",
            (unsigned long long)bits_of("missing"), (unsigned long long)bits_of("denied"));
-    printf("#define SENTENCE_TOKEN 0x%llxu\n#define SENTENCE_EDIT 0x%llxu\n#define SENTENCE_DEVICE 0x%llxu\n",
+    printf("#define SENTENCE_TOKEN 0x%llxull\n#define SENTENCE_EDIT 0x%llxull\n#define SENTENCE_DEVICE 0x%llxull\n",
            (unsigned long long)bits_of("token"), (unsigned long long)bits_of("edit"),
            (unsigned long long)bits_of("internal.machine"));
-    printf("#define SENTENCE_WIRE 0x%llxu\n#define SENTENCE_OF_LEAD 0x%llxu\n", (unsigned long long)bits_of("wire"),
+    printf("#define SENTENCE_WIRE 0x%llxull\n#define SENTENCE_OF_LEAD 0x%llxull\n", (unsigned long long)bits_of("wire"),
            (unsigned long long)bits_of("label.failed"));
-    printf("#define SENTENCE_REFUSED 0x%llxu\n", (unsigned long long)bits_of("request.denied.model.label"));
+    printf("#define SENTENCE_REFUSED 0x%llxull\n", (unsigned long long)bits_of("request.denied.model.label"));
     printf("#define SENTENCE_MEANINGS %d\n", nmeanings);
-    printf("#define SENTENCE_BAD 0x%llxu\n#define SENTENCE_BROKEN 0x%llxu\n", (unsigned long long)bits_of("bad"),
+    printf("#define SENTENCE_BAD 0x%llxull\n#define SENTENCE_BROKEN 0x%llxull\n", (unsigned long long)bits_of("bad"),
            (unsigned long long)bits_of("broken"));
     printf("static const phrase_sense phrase_senses[] = {\n");
     for (uint16_t r = 0; r < nrows; r++) {
@@ -363,7 +363,7 @@ static void print_senses(void)
         first = first < 0 && p->only != FOR_TOOL ? r : first;
         last = p->where == AT_SENTENCE ? r : last;
         all[n++] = bits_of(p->says);
-        printf("{%d, %d, 0x%llxu, 0x%llxu, 0x%llxu},\n", r, p->where == AT_MESSAGE,
+        printf("{%d, %d, 0x%llxull, 0x%llxull, 0x%llxull},\n", r, p->where == AT_MESSAGE,
                (unsigned long long)bits_of(p->says), (unsigned long long)bits_of(p->also),
                (unsigned long long)bits_of(p->unless));
     }
@@ -441,7 +441,7 @@ int main(int argc, char **argv)
             printf("[%d] = {%uu, %d, %d},\n", i, slots[i].hash, first, slots[i].n);
     printf("};\nstatic const uint64_t phrase_needs[PHRASE_COUNT] = {\n");
     for (uint16_t r = 0; r < nrows; r++)
-        printf("0x%llx,\n", (unsigned long long)(needs(rows[r].where == AT_TEXT ? rows[r].says : NULL) |
+        printf("0x%llxull,\n", (unsigned long long)(needs(rows[r].where == AT_TEXT ? rows[r].says : NULL) |
                                                  needs(rows[r].where >= AT_SENTENCE ? NULL : rows[r].also)));
     printf("};\n");
     print_patterns("phrase_tools", phrases_of_tools);

@@ -447,7 +447,7 @@ static size_t lead_end(daruma_str text)
         return 0;
     for (size_t i = 0; i < colon; i++) {
         char c = text.p[i];
-        if (c == '\n' || c == '{' || c == '[' || char_is(c, CHAR_QUOTE | CHAR_DIGIT) || ends_clause(text, i))
+        if (memchr("\n{[(", c, 4) || char_is(c, CHAR_QUOTE | CHAR_DIGIT) || ends_clause(text, i))
             return 0;
         spaces += c == ' ';
     }
