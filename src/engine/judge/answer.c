@@ -180,7 +180,7 @@ bool answer_read(daruma_str object, said *s, daruma_arena *a)
     it.quick = true; /* the whole was found valid before */
     while (json_next(&it, &key, &v))
         for (size_t i = 0; i < COUNT(members); i++)
-            if (str_eq(members[i].name, key))
+            if (key.n && key.p[0] == members[i].name.p[0] && str_eq(members[i].name, key))
                 *members[i].to = v;
     if (is_set(error) || json_is_true(is_error))
         return false;

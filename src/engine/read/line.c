@@ -297,12 +297,13 @@ static daruma_str without_drawing(daruma_str text, daruma_arena *a)
  * ..." is "⏺ Bash", a line break, and "Error: ...". */
 static daruma_str without_call(daruma_str text, daruma_arena *a)
 {
-    size_t result = chars_has(text, "\xe2") ? str_find(text, S("\u23bf")) : STR_NONE, at = 1;
-    bool marked = str_starts(text, S("\u23fa")) || str_starts(text, S("\u25cf"));
+    size_t result = str_find(text, S("\u23bf")), at = 1;
+    if (result == STR_NONE)
+        return text;
     while (at < text.n && ch_word(text.p[at]))
         at++;
     bool named = text.p[0] >= 'A' && text.p[0] <= 'Z' && at < text.n && text.p[at] == '('; /* the mark is not copied */
-    if (result == STR_NONE || !(marked || named))
+    if (!named && !str_starts(text, S("\u23fa")) && !str_starts(text, S("\u25cf")))
         return text;
     while (at < result && (text.p[at] != '(' || !(ch_word(text.p[at - 1]) || text.p[at - 1] == ')')))
         at++;
