@@ -330,6 +330,7 @@ static void print_senses(void)
         code++;
     printf("#define SENTENCE_PER 0x%llxull\n#define SENTENCE_PERIOD 0x%llxull\n", (unsigned long long)bits_of("per"),
            (unsigned long long)bits_of("period"));
+    printf("#define SENTENCE_RATE 0x%llxull\n", (unsigned long long)bits_of("rate"));
     printf("#define SENTENCE_BARE 0x%llxull\n",
            (unsigned long long)bits_of("param.bad.must.missing.request.failed.internal.server.wire.endpoint.later.answer.label"));
     printf("#define SENTENCE_WRONG 0x%llxull\n#define SENTENCE_FAILED 0x%llxull\n",

@@ -543,15 +543,27 @@ static bool is_of_words(uint16_t row)
     return row && (phrase_all[row - 1].where == AT_TEXT || phrase_all[row - 1].where >= AT_SENTENCE);
 }
 
+/* All that the first `texts` of them mean. */
+static uint64_t all_heard(seen *s, size_t texts)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < texts; i++) {
+        hear(s, i);
+        all |= all_of(s->parts + s->heard[i].from, s->heard[i].n);
+    }
+    return all;
+}
+
 /* True if a code that says `code` comes before what `row` fits. Of one kind the row knows more. SDKs name the class of
  * an exception after a status, and a known sentence knows more than a status. A type for all limits
- * ("rate_limit_error") says less than the words of an allowance. */
-static bool code_decides(const seen *s, uint16_t code, uint16_t row)
+ * ("rate_limit_error") says less than the words of an allowance, unless they speak of a rate as well. */
+static bool code_decides(seen *s, uint16_t code, uint16_t row)
 {
     bool before =
         !row || (is_of_words(row) && !(only_classes(s) && phrase_all[row - 1].where == AT_TEXT)) || code < row;
     bool allowance = code && row && phrase_all[row - 1].kind == DARUMA_QUOTA &&
-                     phrase_all[code - 1].kind == DARUMA_RATE_LIMIT && only_types(s);
+                     phrase_all[code - 1].kind == DARUMA_RATE_LIMIT && only_types(s) &&
+                     !(all_heard(s, looked_at(s)) & SENTENCE_RATE);
     return code && names_it(code) && before && !allowance &&
            (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind);
 }
@@ -642,23 +654,13 @@ bool match_tools(const seen *s)
     return any_of(s, phrase_tools);
 }
 
-static uint64_t all_heard(seen *s)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < s->ntexts; i++) {
-        hear(s, i);
-        all |= all_of(s->parts + s->heard[i].from, s->heard[i].n);
-    }
-    return all;
-}
-
 bool match_tokens(seen *s)
 {
-    return all_heard(s) & SENTENCE_TOKEN;
+    return all_heard(s, s->ntexts) & SENTENCE_TOKEN;
 }
 
 bool match_rates(seen *s)
 {
-    uint64_t all = all_heard(s);
+    uint64_t all = all_heard(s, s->ntexts);
     return all & SENTENCE_PER && !(all & SENTENCE_PERIOD);
 }

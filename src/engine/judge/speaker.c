@@ -29,7 +29,7 @@ static names_by_letter families = {
 /* Words that only tools carry, even behind the name of a model's provider. */
 static names_by_letter tools = {
     [AT('b')] = "bash/browser", [AT('c')] = "calendar", [AT('d')] = "docs/drive", [AT('e')] = "ec2/editor", [AT('f')] = "files/filesystem",
-    [AT('g')] = "gmail", [AT('i')] = "iam", [AT('m')] = "maps/mcp", [AT('p')] = "plugin", [AT('s')] = "s3/sandbox/sheets/shell",
+    [AT('g')] = "gmail", [AT('i')] = "iam", [AT('m')] = "maps/mcp", [AT('o')] = "openhands-sandbox", [AT('p')] = "plugin", [AT('s')] = "s3/sheets/shell",
     [AT('t')] = "terminal/tool/tools",
 };
 /* ... and elsewhere: "github-mcp", "bash-tool", "angular-cli". */
@@ -41,7 +41,7 @@ static names_by_letter programs = {
     [AT('m')] = "make/maven/metabase/mongo/mongodb/mongoose/mssql/mysql", [AT('n')] = "neo4j/node/notion/npm", [AT('o')] = "oracle/outlook",
     [AT('p')] = "paapi/pagerduty/pandas/patch/php/pip/playwright/pnpm/poetry/postgres/powershell/prometheus/psql/puppeteer/pytest/python",
     [AT('r')] = "rabbitmq/redis/ruby/rust",
-    [AT('s')] = "salesforce/search/searx/searxng/selenium/sendgrid/sentry/serpapi/serper/shopify/slack/snowsql/spotify/sql/sqlite/ssh/stripe/supabase",
+    [AT('s')] = "salesforce/sandbox/search/searx/searxng/selenium/sendgrid/sentry/serpapi/serper/shopify/slack/snowsql/spotify/sql/sqlite/ssh/stripe/supabase",
     [AT('t')] = "tavily/teams/telegram/terraform/trello/tsc/twilio/twitter", [AT('u')] = "uv", [AT('v')] = "vite", [AT('w')] = "web/webfetch/wget/wikipedia",
     [AT('x')] = "xcodebuild", [AT('y')] = "yarn/youtube", [AT('z')] = "zendesk",
 };
