@@ -47,6 +47,13 @@ void ablated_found(uint16_t row)
         now->found[now->nfound++] = row;
 }
 
+/* Rows of text share the name of what they speak of. */
+static void say_row(uint16_t row)
+{
+    phrase p = match_row(row);
+    printf(p.where == AT_TEXT ? "%s: %s\n" : "%s\n", p.name, p.says);
+}
+
 static daruma_failure judge(struct record *r)
 {
     daruma_arena a = arena_over(work, sizeof work);
@@ -225,7 +232,7 @@ int main(int argc, char **argv)
         for (uint16_t r = 1; r <= rows; r++)
             if (!used[r]) {
                 idle++;
-                printf("%s\n", match_row(r).name);
+                say_row(r);
             }
         printf("%d of %d rows decide nothing of %d records\n", idle, rows, nrecords);
         return idle > 0;
@@ -235,12 +242,12 @@ int main(int argc, char **argv)
         if (match_row(r).where == AT_TEXT || !together)
             if (!changes(r, together)) {
                 idle++;
-                printf("%s\n", match_row(r).name);
+                say_row(r);
             }
     for (uint16_t r = (uint16_t)rows; together && r; r--)
         if (match_row(r).where != AT_TEXT && match_row(r).where < AT_SENTENCE && !changes(r, together)) {
             idle++;
-            printf("%s\n", match_row(r).name);
+            say_row(r);
         }
     for (int i = nrecords; i < nrecords + nheld; i++) {
         struct record *r = &records[i];

@@ -2,7 +2,7 @@
  *
  * A text row stands under the word of its pattern that the fewest rows share; a fact row under
  * its fact; rows in other scripts under one common mark. Fails when two keys share a hash, when
- * a row has no word, or when two rows have one name. */
+ * a row has no word, or when a row stands there twice. */
 #include "engine/judge/phrases.h"
 #include "engine/read/sentence.h"
 #include "base/str.h"
@@ -13,7 +13,35 @@
 #define SLOTS   4096 /* power of two, more than twice the words that rows stand under */
 #define ROW_MAX 1216
 
+/* The table, a row for each saying. */
+static phrase rows[ROW_MAX];
+static char names[ROW_MAX][64];
+static uint16_t nrows;
 static daruma_str key_of[ROW_MAX];
+
+static void add_row(phrase p, const char *says)
+{
+    bool equal = p.name[strlen(p.name) - 1] == '.'; /* what is equal is its name */
+    int n = nrows < ROW_MAX ? snprintf(names[nrows], sizeof *names, "%s%s", p.name, equal ? says : "") : -1;
+    if (n < 0 || (size_t)n >= sizeof *names) {
+        fprintf(stderr, "phrase_index: no room for row %s \"%s\"\n", p.name, says);
+        exit(1);
+    }
+    p.name = names[nrows];
+    p.says = says;
+    p.any = NULL;
+    rows[nrows++] = p;
+}
+
+static void read_rows(void)
+{
+    for (uint16_t r = 0; r < nphrases; r++)
+        if (phrases[r].says)
+            add_row(phrases[r], phrases[r].says);
+        else
+            for (const char *const *says = phrases[r].any; *says; says++)
+                add_row(phrases[r], *says);
+}
 
 static bool foreign(const char *says)
 {
@@ -26,10 +54,10 @@ static bool foreign(const char *says)
 static int sharing(daruma_str word)
 {
     int n = 0;
-    for (uint16_t r = 0; r < nphrases; r++)
-        if (phrases[r].where == AT_TEXT)
-            for (int k = 0; phrase_word(phrases[r].says, k).n; k++)
-                if (str_eq(phrase_word(phrases[r].says, k), word)) {
+    for (uint16_t r = 0; r < nrows; r++)
+        if (rows[r].where == AT_TEXT)
+            for (int k = 0; phrase_word(rows[r].says, k).n; k++)
+                if (str_eq(phrase_word(rows[r].says, k), word)) {
                     n++;
                     break;
                 }
@@ -100,7 +128,7 @@ static void print_patterns(const char *name, const char *const *says)
 {
     printf("static const phrase_pattern %s[] = {", name);
     for (; *says; says++)
-        printf("{0x%llxu, %zu},", (unsigned long long)needs(*says), place_of(*says));
+        printf("{0x%llxull, %zu},", (unsigned long long)needs(*says), place_of(*says));
     printf("{0}};\n");
 }
 
@@ -111,14 +139,11 @@ static void print_patterns(const char *name, const char *const *says)
 #define STEM_BYTES   64
 
 static const struct {
-    const char *meaning, *words;
-    bool denied;
+    const char *meanings, *words;
 } lists[] = {
-#define SAYS(m, w)   {#m, w, false},
-#define DENIED(m, w) {#m, w, true},
+#define SAYS(m, w) {m, w},
 #include "engine/read/words.def"
 #undef SAYS
-#undef DENIED
 };
 
 static const char *meanings[MEANINGS_MAX];
@@ -159,19 +184,34 @@ static uint64_t bits_of(const char *names)
     return bits;
 }
 
-static struct stem *stem_of(daruma_str word)
+/* The bit of a meaning, which gets one where it is met first. */
+static uint64_t new_bit(daruma_str name)
+{
+    static char room[MEANINGS_MAX][STEM_BYTES];
+    uint64_t bit = bit_of(name);
+    if (bit)
+        return bit;
+    if (nmeanings == MEANINGS_MAX || name.n >= STEM_BYTES)
+        give_up("no room for this meaning", name.p);
+    memcpy(room[nmeanings], name.p, name.n);
+    meanings[nmeanings] = room[nmeanings];
+    return (uint64_t)1 << nmeanings++;
+}
+
+static void add_stem(daruma_str word, uint64_t means, uint64_t denied)
 {
     bool whole = str_ends(word, S("$"));
     word.n -= whole;
     for (int i = 0; i < nstems; i++)
         if (stems[i].whole == whole && str_eq(str_of(stems[i].says), word))
-            return &stems[i];
+            give_up("it stands in two lists", stems[i].says);
     if (nstems == STEMS_MAX || word.n >= STEM_BYTES || word.n < 2)
         give_up("no room for this word", word.p);
     struct stem *s = &stems[nstems++];
     memcpy(s->says, word.p, word.n);
     s->whole = whole;
-    return s;
+    s->means = means;
+    s->denied = denied;
 }
 
 /* Stems of four bytes and more by the first four of them, then the shorter ones by their shelf; the longer ones first.
@@ -191,17 +231,14 @@ static int in_order(const void *a, const void *b)
 static void read_words(void)
 {
     for (size_t i = 0; i < COUNT(lists); i++) {
-        uint64_t bit = bit_of(str_of(lists[i].meaning));
-        if (!bit) {
-            if (nmeanings == MEANINGS_MAX)
-                give_up("too many meanings", lists[i].meaning);
-            bit = (uint64_t)1 << nmeanings;
-            meanings[nmeanings++] = lists[i].meaning;
+        uint64_t means = 0, denied = 0;
+        for (daruma_str rest = str_of(lists[i].meanings); rest.n;) {
+            daruma_str name = str_cut(&rest, '.');
+            bool not = str_starts(name, S("!"));
+            *(not ? &denied : &means) |= new_bit(str_from(name, not));
         }
-        for (daruma_str rest = str_of(lists[i].words); rest.n;) {
-            struct stem *s = stem_of(str_cut(&rest, ' '));
-            *(lists[i].denied ? &s->denied : &s->means) |= bit;
-        }
+        for (daruma_str rest = str_of(lists[i].words); rest.n;)
+            add_stem(str_cut(&rest, ' '), means, denied);
     }
     qsort(stems, (size_t)nstems, sizeof *stems, in_order);
 }
@@ -230,18 +267,18 @@ static void print_heads(void)
 
 static int print_words(void)
 {
-    printf("/* made by tools/phrase_index.c */\n#define SENTENCE_NEGATES 0x%llxu\n",
+    printf("/* made by tools/phrase_index.c */\n#define SENTENCE_NEGATES 0x%llxull\n",
            (unsigned long long)bits_of("negates"));
-    printf("#define SENTENCE_PLAN 0x%llxu\n", (unsigned long long)bits_of("plan"));
-    printf("#define SENTENCE_VAGUE 0x%llxu\n",
+    printf("#define SENTENCE_PLAN 0x%llxull\n", (unsigned long long)bits_of("plan"));
+    printf("#define SENTENCE_VAGUE 0x%llxull\n",
            (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken"));
-    printf("#define SENTENCE_WHO 0x%llxu\n",
+    printf("#define SENTENCE_WHO 0x%llxull\n",
            (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken.bad.denied.model.answer."
                                        "tool.endpoint.unsupported.context.token.input.message"));
-    printf("#define SENTENCE_OUTAGE 0x%llxu\n", (unsigned long long)bits_of("wire.server.json.answer.empty"));
+    printf("#define SENTENCE_OUTAGE 0x%llxull\n", (unsigned long long)bits_of("wire.server.json.answer.empty"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
-        printf("{0x%llxu, 0x%llxu, {%d, %d, %d, %d}, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
+        printf("{0x%llxull, 0x%llxull, {%d, %d, %d, %d}, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
                (unsigned long long)stems[i].denied, stems[i].says[0], stems[i].says[1], stems[i].says[2],
                stems[i].says[2] ? stems[i].says[3] : 0, place_of(stems[i].says), strlen(stems[i].says), stems[i].whole);
     printf("};\n");
@@ -278,7 +315,7 @@ static void print_by_meaning(const uint64_t *all, int n)
     for (int m = 0; m < nmeanings; m++) {
         printf("{");
         for (int w = 0; w < words; w++)
-            printf("0x%llxu,", (unsigned long long)by[m][w]);
+            printf("0x%llxull,", (unsigned long long)by[m][w]);
         printf("},\n");
     }
     printf("};\n");
@@ -289,44 +326,45 @@ static void print_senses(void)
 {
     int tool = -1, first = -1, last = -1, code = 0, n = 0;
     static uint64_t all[ROW_MAX];
-    while (code < nphrases && phrases[code].where != AT_CODE)
+    while (code < nrows && rows[code].where != AT_CODE)
         code++;
-    printf("#define SENTENCE_PER 0x%llxu\n#define SENTENCE_PERIOD 0x%llxu\n", (unsigned long long)bits_of("per"),
+    printf("#define SENTENCE_PER 0x%llxull\n#define SENTENCE_PERIOD 0x%llxull\n", (unsigned long long)bits_of("per"),
            (unsigned long long)bits_of("period"));
-    printf("#define SENTENCE_BARE 0x%llxu\n",
+    printf("#define SENTENCE_RATE 0x%llxull\n", (unsigned long long)bits_of("rate"));
+    printf("#define SENTENCE_BARE 0x%llxull\n",
            (unsigned long long)bits_of("param.bad.must.missing.request.failed.internal.server.wire.endpoint.later.answer.label"));
-    printf("#define SENTENCE_WRONG 0x%llxu\n#define SENTENCE_FAILED 0x%llxu\n",
+    printf("#define SENTENCE_WRONG 0x%llxull\n#define SENTENCE_FAILED 0x%llxull\n",
            (unsigned long long)bits_of("exceeded.reached.spent.absent.missing.empty.bad.unsupported.incapable.disabled."
                                        "denied.busy.away.late.broken.failed.without.violates"),
            (unsigned long long)bits_of("failed.internal.broken"));
-    printf("#define SENTENCE_FORMED 0x%llxu\n#define SENTENCE_MISFORMED 0x%llxu\n",
+    printf("#define SENTENCE_FORMED 0x%llxull\n#define SENTENCE_MISFORMED 0x%llxull\n",
            (unsigned long long)bits_of("json.answer"), (unsigned long long)bits_of("bad.failed.empty"));
-    printf("#define SENTENCE_JSON 0x%llxu\n#define SENTENCE_SENT 0x%llxu\n", (unsigned long long)bits_of("json"),
+    printf("#define SENTENCE_JSON 0x%llxull\n#define SENTENCE_SENT 0x%llxull\n", (unsigned long long)bits_of("json"),
            (unsigned long long)bits_of("request.size"));
-    printf("#define SENTENCE_OF_FORM 0x%llxu\n",
+    printf("#define SENTENCE_OF_FORM 0x%llxull\n",
            (unsigned long long)bits_of("json.answer.param.bad.empty.missing.failed.internal.server.wire.broken.away.later.label"));
-    printf("#define SENTENCE_EMPTY 0x%llxu\n", (unsigned long long)bits_of("empty"));
-    printf("#define SENTENCE_MISSING 0x%llxu\n#define SENTENCE_DENIED 0x%llxu\n",
+    printf("#define SENTENCE_EMPTY 0x%llxull\n", (unsigned long long)bits_of("empty"));
+    printf("#define SENTENCE_MISSING 0x%llxull\n#define SENTENCE_DENIED 0x%llxull\n",
            (unsigned long long)bits_of("missing"), (unsigned long long)bits_of("denied"));
-    printf("#define SENTENCE_TOKEN 0x%llxu\n#define SENTENCE_EDIT 0x%llxu\n#define SENTENCE_DEVICE 0x%llxu\n",
+    printf("#define SENTENCE_TOKEN 0x%llxull\n#define SENTENCE_EDIT 0x%llxull\n#define SENTENCE_DEVICE 0x%llxull\n",
            (unsigned long long)bits_of("token"), (unsigned long long)bits_of("edit"),
            (unsigned long long)bits_of("internal.machine"));
-    printf("#define SENTENCE_WIRE 0x%llxu\n#define SENTENCE_OF_LEAD 0x%llxu\n", (unsigned long long)bits_of("wire"),
+    printf("#define SENTENCE_WIRE 0x%llxull\n#define SENTENCE_OF_LEAD 0x%llxull\n", (unsigned long long)bits_of("wire"),
            (unsigned long long)bits_of("label.failed"));
-    printf("#define SENTENCE_REFUSED 0x%llxu\n", (unsigned long long)bits_of("request.denied.model.label"));
+    printf("#define SENTENCE_REFUSED 0x%llxull\n", (unsigned long long)bits_of("request.denied.model.label"));
     printf("#define SENTENCE_MEANINGS %d\n", nmeanings);
-    printf("#define SENTENCE_BAD 0x%llxu\n#define SENTENCE_BROKEN 0x%llxu\n", (unsigned long long)bits_of("bad"),
+    printf("#define SENTENCE_BAD 0x%llxull\n#define SENTENCE_BROKEN 0x%llxull\n", (unsigned long long)bits_of("bad"),
            (unsigned long long)bits_of("broken"));
     printf("static const phrase_sense phrase_senses[] = {\n");
-    for (uint16_t r = 0; r < nphrases; r++) {
-        const phrase *p = &phrases[r];
+    for (uint16_t r = 0; r < nrows; r++) {
+        const phrase *p = &rows[r];
         if (p->where < AT_SENTENCE)
             continue;
         tool = tool < 0 ? r : tool;
         first = first < 0 && p->only != FOR_TOOL ? r : first;
         last = p->where == AT_SENTENCE ? r : last;
         all[n++] = bits_of(p->says);
-        printf("{%d, %d, 0x%llxu, 0x%llxu, 0x%llxu},\n", r, p->where == AT_MESSAGE,
+        printf("{%d, %d, 0x%llxull, 0x%llxull, 0x%llxull},\n", r, p->where == AT_MESSAGE,
                (unsigned long long)bits_of(p->says), (unsigned long long)bits_of(p->also),
                (unsigned long long)bits_of(p->unless));
     }
@@ -340,8 +378,8 @@ static void print_senses(void)
 static void print_rows(void)
 {
     printf("static const phrase_row phrase_all[PHRASE_COUNT] = {\n");
-    for (uint16_t r = 0; r < nphrases; r++) {
-        const phrase *p = &phrases[r];
+    for (uint16_t r = 0; r < nrows; r++) {
+        const phrase *p = &rows[r];
         printf("{%zu, %zu, %zu, %zu, %zu, %d, %d, %d, %d, %d, %d, %d},\n", place_of(p->name), place_of(p->says),
                place_of(p->unless), place_of(p->also), place_of(p->who), p->status, p->where, p->kind, p->tool_kind,
                p->retry, p->only, p->sum);
@@ -355,6 +393,7 @@ int main(int argc, char **argv)
     read_words();
     if (argc > 1 && strcmp(argv[1], "words") == 0)
         return print_words();
+    read_rows();
 
     static struct {
         uint32_t hash;
@@ -363,15 +402,11 @@ int main(int argc, char **argv)
         int n, rows[ROW_MAX];
     } slots[SLOTS];
     int bad = 0;
-    if (nphrases > ROW_MAX) {
-        fprintf(stderr, "phrase_index: %d rows, room for %d\n", nphrases, ROW_MAX);
-        return 1;
-    }
-    for (uint16_t r = 0; r < nphrases; r++) {
-        const phrase *p = &phrases[r];
+    for (uint16_t r = 0; r < nrows; r++) {
+        const phrase *p = &rows[r];
         for (uint16_t q = 0; q < r; q++)
-            if (strcmp(phrases[q].name, p->name) == 0) {
-                fprintf(stderr, "phrase_index: two rows are called %s\n", p->name);
+            if (strcmp(rows[q].name, p->name) == 0 && strcmp(rows[q].says, p->says) == 0) {
+                fprintf(stderr, "phrase_index: two rows are called %s and say %s\n", p->name, p->says);
                 bad = 1;
             }
         if (p->where >= AT_SENTENCE)
@@ -396,7 +431,7 @@ int main(int argc, char **argv)
     }
     if (bad)
         return 1;
-    printf("/* made by tools/phrase_index.c */\n#define PHRASE_COUNT %d\n#define PHRASE_SLOTS %d\n", nphrases, SLOTS);
+    printf("/* made by tools/phrase_index.c */\n#define PHRASE_COUNT %d\n#define PHRASE_SLOTS %d\n", nrows, SLOTS);
     printf("static const uint16_t phrase_rows[PHRASE_COUNT] = {");
     for (int i = 0; i < SLOTS; i++)
         for (int k = 0; k < slots[i].n; k++)
@@ -406,9 +441,9 @@ int main(int argc, char **argv)
         if (slots[i].n)
             printf("[%d] = {%uu, %d, %d},\n", i, slots[i].hash, first, slots[i].n);
     printf("};\nstatic const uint64_t phrase_needs[PHRASE_COUNT] = {\n");
-    for (uint16_t r = 0; r < nphrases; r++)
-        printf("0x%llx,\n", (unsigned long long)(needs(phrases[r].where == AT_TEXT ? phrases[r].says : NULL) |
-                                                 needs(phrases[r].where >= AT_SENTENCE ? NULL : phrases[r].also)));
+    for (uint16_t r = 0; r < nrows; r++)
+        printf("0x%llxull,\n", (unsigned long long)(needs(rows[r].where == AT_TEXT ? rows[r].says : NULL) |
+                                                 needs(rows[r].where >= AT_SENTENCE ? NULL : rows[r].also)));
     printf("};\n");
     print_patterns("phrase_tools", phrases_of_tools);
     print_senses();

@@ -154,71 +154,37 @@ static bool first_choice(daruma_str list, said *s, daruma_arena *a)
 
 bool answer_read(daruma_str object, said *s, daruma_arena *a)
 {
-    daruma_str key, v, choices = {0}, content = {0}, message = {0}, output = {0}, stop = {0}, block = {0};
-    daruma_str type = {0}, why_incomplete = {0}, prompt_reply = {0};
-    bool stops = false, is_response = false;
+    daruma_str key, v, error = {0}, is_error = {0}, type = {0}, named = {0}, choices = {0}, feedback = {0}, stop = {0};
+    daruma_str done = {0}, done_why = {0}, details = {0}, content = {0}, message = {0}, output = {0}, reply = {0};
+    const struct {
+        daruma_str name, *to;
+    } members[] = {{LIT("error"), &error},
+                   {LIT("isError"), &is_error},
+                   {LIT("type"), &type},
+                   {LIT("object"), &named},
+                   {LIT("choices"), &choices},
+                   {LIT("candidates"), &choices},
+                   {LIT("promptFeedback"), &feedback},
+                   {LIT("prompt_feedback"), &feedback},
+                   {LIT("stop_reason"), &stop},
+                   {LIT("stopReason"), &stop},
+                   {LIT("finish_reason"), &stop},
+                   {LIT("done"), &done},
+                   {LIT("done_reason"), &done_why},
+                   {LIT("incomplete_details"), &details},
+                   {LIT("content"), &content},
+                   {LIT("message"), &message},
+                   {LIT("output"), &output},
+                   {LIT("response"), &reply}};
     json_iter it = json_open(object);
     it.quick = true; /* the whole was found valid before */
-    while (json_next(&it, &key, &v)) {
-        if (!key.n)
-            continue;
-        switch (key.p[0]) { /* one comparison or two for most members */
-        case 'e':
-            if (str_eq(key, S("error")) && is_set(v))
-                return false;
-            break;
-        case 'c':
-            if (str_eq(key, S("choices")) || str_eq(key, S("candidates")))
-                choices = v;
-            else if (str_eq(key, S("content")))
-                content = v;
-            break;
-        case 'p':
-            if (str_eq(key, S("promptFeedback")) || str_eq(key, S("prompt_feedback")))
-                block = json_get(v, key.p[6] == '_' ? S("block_reason") : S("blockReason"));
-            break;
-        case 's':
-            if (str_eq(key, S("stop_reason")) || str_eq(key, S("stopReason")))
-                stops = true, stop = v;
-            break;
-        case 'f':
-            if (str_eq(key, S("finish_reason")))
-                stops = true, stop = v;
-            break;
-        case 'd':
-            if (str_eq(key, S("done_reason")))
-                stop = v;
-            else if (str_eq(key, S("done")))
-                stops = true;
-            break;
-        case 'm':
-            if (str_eq(key, S("message")))
-                message = v;
-            break;
-        case 'r':
-            if (str_eq(key, S("response")))
-                prompt_reply = v;
-            break;
-        case 'o':
-            if (str_eq(key, S("output")))
-                output = v;
-            else if (str_eq(key, S("object")))
-                is_response = str_eq(v, S("\"response\""));
-            break;
-        case 't':
-            if (str_eq(key, S("type")))
-                type = json_is_string(v) ? str_sub(v, 1, v.n - 2) : v;
-            break;
-        case 'i':
-            if (str_eq(key, S("incomplete_details")))
-                why_incomplete = json_get(v, S("reason"));
-            else if (str_eq(key, S("isError")) && json_is_true(v))
-                return false;
-            break;
-        default:
-            break;
-        }
-    }
+    while (json_next(&it, &key, &v))
+        for (size_t i = 0; i < COUNT(members); i++)
+            if (key.n && key.p[0] == members[i].name.p[0] && str_eq(members[i].name, key))
+                *members[i].to = v;
+    if (is_set(error) || json_is_true(is_error))
+        return false;
+    type = json_is_string(type) ? str_sub(type, 1, type.n - 2) : type;
     bool event = str_starts(type, S("response.")) || str_starts(type, S("content_block_")) ||
                  str_starts(type, S("message_")) || str_eq(type, S("ping"));
     if (event && !str_eq(type, S("response.failed"))) {
@@ -227,19 +193,22 @@ bool answer_read(daruma_str object, said *s, daruma_arena *a)
         s->shape |= SAID_ANSWER;
         return true;
     }
-    if (!json_is_array(choices) && !is_set(block) && !stops && !is_response)
+    daruma_str block = json_get(feedback, S("blockReason"));
+    block = block.n ? block : json_get(feedback, S("block_reason"));
+    bool is_response = str_eq(named, S("\"response\""));
+    if (!json_is_array(choices) && !is_set(block) && !stop.n && !done.n && !is_response)
         return false;
     if (json_is_array(choices) && !first_choice(choices, s, a) && !is_set(block))
         return false;
     s->shape |= SAID_ANSWER;
-    set_finish(s, stop, a);
-    set_finish(s, why_incomplete, a);
+    set_finish(s, stop.n ? stop : done_why, a);
+    set_finish(s, json_get(details, S("reason")), a);
     set_finish(s, block, a);
     look_at_content(content, s, a);
     look_at_message(message, s, a);
-    if (has_words(prompt_reply))
+    if (has_words(reply))
         s->shape |= SAID_CONTENT;
-    if (is_set(json_get(prompt_reply, S("raiMediaFilteredReasons")))) /* Google's videos */
+    if (is_set(json_get(reply, S("raiMediaFilteredReasons")))) /* Google's videos */
         s->shape |= SAID_REFUSAL;
     look_at_content(json_is_object(output) ? json_path(output, "message.content") : output, s, a);
     return true;

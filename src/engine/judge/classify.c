@@ -320,21 +320,10 @@ static bool is_of_words(const seen *v, uint16_t rule)
     return !v->coded && (where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE);
 }
 
-/* True if the rule is one of codes, and only a message of one word is such a code: words of the request may be one,
- * too.
- */
-static bool is_lone_code(const daruma_failure *f, const seen *v, const daruma_evidence *ev, const said *s,
-                         daruma_str lone, daruma_arena *a)
+/* True if the rule may be one of a message that is one word: a code, or a word of the request. */
+static bool is_lone(const seen *v, uint16_t rule, daruma_str lone)
 {
-    if (!lone.n || (match_row(f->rule).where != AT_CODE && !v->coded))
-        return false;
-    seen rest = {.provider = v->provider, .status = v->status, .tool = v->tool, .model_call = v->model_call};
-    char digits[4];
-    for (size_t i = 0; i < v->ntexts; i++)
-        seen_text(&rest, v->texts[i]);
-    add_facts(&rest, ev, s, digits, a);
-    uint16_t rule = match_first(&rest);
-    return rule != f->rule || is_of_words(&rest, rule);
+    return lone.n && (v->coded || match_row(rule).where == AT_CODE);
 }
 
 /* Where a request is refused for what it holds, and says where or for which fault of a value, its words do not speak of
@@ -465,7 +454,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
         decide(&f, &status, match_first(&status));
     }
     read_classes(&f, &v, &s, a);
-    doubt_words(&f, &s, is_of_words(&v, f.rule) || is_lone_code(&f, &v, ev, &s, lone, a), a);
+    doubt_words(&f, &s, is_of_words(&v, f.rule) || is_lone(&v, f.rule, lone), a);
     for (size_t i = 0; i < v.ntexts && f.kind == DARUMA_CONTEXT_LENGTH && (f.limit < 0 || f.used < 0); i++) {
         hints_overflow(v.texts[i], &s);
         f.limit = s.limit;

@@ -8,57 +8,41 @@
 #define SAYS_BYTES_MAX 512 /* of a message; what is wrong is said at its beginning */
 
 /* What it may lack, as messages call it, longer names first. */
-static const struct {
+typedef struct lacking {
     daruma_str says;
     daruma_ability what;
-} things[] = {
-    // clang-format off
-    {LIT("tool use with function calling"), DARUMA_CAN_TOOLS}, {LIT("function tools"), DARUMA_CAN_TOOLS},
-    {LIT("function calling"), DARUMA_CAN_TOOLS}, {LIT("function calls"), DARUMA_CAN_TOOLS},
-    {LIT("functions"), DARUMA_CAN_TOOLS}, {LIT("tool calling"), DARUMA_CAN_TOOLS}, {LIT("tool calls"), DARUMA_CAN_TOOLS},
-    {LIT("tool use"), DARUMA_CAN_TOOLS}, {LIT("tools"), DARUMA_CAN_TOOLS},
-    {LIT("image input modality"), DARUMA_CAN_MEDIA}, {LIT("image inputs"), DARUMA_CAN_MEDIA},
-    {LIT("image input"), DARUMA_CAN_MEDIA}, {LIT("image_url"), DARUMA_CAN_MEDIA}, {LIT("images"), DARUMA_CAN_MEDIA},
-    {LIT("pictures"), DARUMA_CAN_MEDIA}, {LIT("vision"), DARUMA_CAN_MEDIA}, {LIT("audio input"), DARUMA_CAN_MEDIA},
-    {LIT("audio"), DARUMA_CAN_MEDIA}, {LIT("multimodal inputs"), DARUMA_CAN_MEDIA},
-    {LIT("multimodal input"), DARUMA_CAN_MEDIA},
-    {LIT("structured outputs"), DARUMA_CAN_FORMAT}, {LIT("structured output"), DARUMA_CAN_FORMAT},
-    {LIT("response_format"), DARUMA_CAN_FORMAT}, {LIT("response format"), DARUMA_CAN_FORMAT},
-    {LIT("json_schema"), DARUMA_CAN_FORMAT}, {LIT("json mode"), DARUMA_CAN_FORMAT},
-    {LIT("reasoning_effort"), DARUMA_CAN_REASON}, {LIT("reasoning.effort"), DARUMA_CAN_REASON},
-    {LIT("enable_thinking"), DARUMA_CAN_REASON}, {LIT("reasoning"), DARUMA_CAN_REASON},
-    {LIT("thinking"), DARUMA_CAN_REASON},
-    // clang-format on
+} lacking;
+#define W(says, can)                                                                                                   \
+    {                                                                                                                  \
+        LIT(says), DARUMA_CAN_##can                                                                                    \
+    }
+// clang-format off
+static const lacking things[] = {
+    W("tool use with function calling", TOOLS), W("function tools", TOOLS), W("function calling", TOOLS),
+    W("function calls", TOOLS), W("functions", TOOLS), W("tool calling", TOOLS), W("tool calls", TOOLS),
+    W("tool use", TOOLS), W("tools", TOOLS), W("image input modality", MEDIA), W("image inputs", MEDIA),
+    W("image input", MEDIA), W("image_url", MEDIA), W("images", MEDIA), W("pictures", MEDIA), W("vision", MEDIA),
+    W("audio input", MEDIA), W("audio", MEDIA), W("multimodal inputs", MEDIA), W("multimodal input", MEDIA),
+    W("structured outputs", FORMAT), W("structured output", FORMAT), W("response_format", FORMAT),
+    W("response format", FORMAT), W("json_schema", FORMAT), W("json mode", FORMAT), W("reasoning_effort", REASON),
+    W("reasoning.effort", REASON), W("enable_thinking", REASON), W("reasoning", REASON), W("thinking", REASON),
 };
-
-/* What stands just before it, or just behind it. */
-static const daruma_str before[] = {LIT("not support"),   LIT("n't support"), LIT("no support for"),
-                                    LIT("not accept"),    LIT("n't accept"),  LIT("no endpoints found that support"),
-                                    LIT("not capable of")};
-static const daruma_str behind[] = {LIT("is not supported"), LIT("are not supported"),   LIT("isn't supported"),
-                                    LIT("aren't supported"), LIT("not supported"),       LIT("is unsupported"),
-                                    LIT("are unsupported"),  LIT("is not enabled"),      LIT("are not enabled"),
-                                    LIT("is not available"), LIT("are not available"),   LIT("is unavailable"),
-                                    LIT("are unavailable"),  LIT("is only supported by")};
-/* What may stand between. */
-static const daruma_str between[] = {LIT("the"),    LIT("any"),   LIT("parameter"),
-                                     LIT("use of"), LIT("using"), LIT("field")};
-
+/* What stands just before it, or just behind it, and what may stand between. */
+static const daruma_str before[] = {LIT("not support"), LIT("n't support"), LIT("no support for"), LIT("not accept"), LIT("n't accept"),
+                                    LIT("no endpoints found that support"), LIT("not capable of")};
+static const daruma_str behind[] = {LIT("not supported"), LIT("isn't supported"), LIT("aren't supported"), LIT("unsupported"),
+                                    LIT("not enabled"), LIT("not available"), LIT("unavailable"), LIT("only supported by")};
+static const daruma_str between[] = {LIT("the"), LIT("any"), LIT("parameter"), LIT("use of"), LIT("using"), LIT("field"), LIT("is"), LIT("are")};
 /* Whole messages that say it otherwise. */
-static const struct {
-    daruma_str says;
-    daruma_ability what;
-} others[] = {
-    {LIT("--enable-auto-tool-choice"), DARUMA_CAN_TOOLS}, /* vLLM that was started without a parser of calls */
-    {LIT("unknown variant `image_url`, expected `text`"), DARUMA_CAN_MEDIA},
-    {LIT("at most 0 image"), DARUMA_CAN_MEDIA},
+static const lacking others[] = {
+    W("--enable-auto-tool-choice", TOOLS), /* vLLM that was started without a parser of calls */
+    W("unknown variant `image_url`, expected `text`", MEDIA), W("at most 0 image", MEDIA),
 };
-
 /* It is about something beside it, or about a value: another request of that kind may pass. */
-static const daruma_str narrower[] = {
-    LIT(" when "),          LIT(" stream"),    LIT(" together"),     LIT(" combin"),     LIT(" while "),
-    LIT(" unless "),        LIT(" if "),       LIT(" same time"),    LIT(" value"),      LIT(" with thinking"),
-    LIT(" with reasoning"), LIT(" could not"), LIT(" in this role"), LIT(" in message"), LIT(" api version")};
+static const daruma_str narrower[] = {LIT(" when "), LIT(" stream"), LIT(" together"), LIT(" combin"), LIT(" while "), LIT(" unless "),
+                                      LIT(" if "), LIT(" same time"), LIT(" value"), LIT(" with thinking"), LIT(" with reasoning"),
+                                      LIT(" could not"), LIT(" in this role"), LIT(" in message"), LIT(" api version")};
+// clang-format on
 
 /* `s` without the quotes, and what may stand between, at its end that touches the thing. */
 static daruma_str to_the_word(daruma_str s, bool ends)
@@ -87,27 +71,21 @@ static bool is_lacking(daruma_str s, size_t at, size_t n)
         return false; /* a part of a name */
     if (right.n > 1 && (right.p[0] == '.' || right.p[0] == '[') && char_is(right.p[1], CHAR_WORD))
         return false; /* a place within it */
-    for (size_t i = 0; i < COUNT(before); i++)
-        if (str_ends(said, before[i]))
-            return true;
+    if (STR_ANY(str_ends, said, before))
+        return true;
     char last = said.n ? said.p[said.n - 1] : ':';
     if (char_is(last, CHAR_WORD) && !str_ends(said, S(" of type"))) /* of some kind: custom tools, adaptive thinking */
         return false;
-    right = to_the_word(right, false);
-    for (size_t i = 0; i < COUNT(behind); i++)
-        if (str_starts(right, behind[i]))
-            return true;
-    return false;
+    return STR_ANY(str_starts, to_the_word(right, false), behind);
 }
 
 static uint8_t lacks_of(daruma_str s)
 {
     for (size_t i = 0; i < COUNT(others); i++)
-        if (str_find(s, others[i].says) != STR_NONE)
+        if (str_has(s, others[i].says))
             return (uint8_t)others[i].what;
-    for (size_t i = 0; i < COUNT(narrower); i++)
-        if (str_find(s, narrower[i]) != STR_NONE)
-            return 0;
+    if (STR_ANY(str_has, s, narrower))
+        return 0;
     for (size_t i = 0; i < COUNT(things); i++)
         for (size_t at = 0, n; (n = str_find(str_from(s, at), things[i].says)) != STR_NONE; at += n + 1)
             if (is_lacking(s, at + n, things[i].says.n))

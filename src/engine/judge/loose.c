@@ -243,8 +243,8 @@ daruma_str reader_straight(reader *r, daruma_str t)
 
 daruma_str reader_finish(daruma_str t)
 {
-    static const daruma_str before[] = {LIT("inishR"), LIT("inish_r"), LIT("topR"),
-                                        LIT("top_r"),  LIT("inish R"), LIT("inish r")};
+    static const daruma_str before[] = {LIT("inishR"),  LIT("inish_r"), LIT("topR"),         LIT("top_r"),
+                                        LIT("inish R"), LIT("inish r"), LIT("topped with r")};
     for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S("eason"))) != STR_NONE;) {
         daruma_str head = str_sub(t, 0, at + hit);
         size_t from = head.n + 5, end;
@@ -253,7 +253,8 @@ daruma_str reader_finish(daruma_str t)
             continue;
         bool quoted = false; /* else small letters are the words of a sentence */
         for (; from < t.n && memchr(".: =\"'", t.p[from], 6); from++)
-            quoted |= t.p[from] == '"' || t.p[from] == '\'';
+            quoted |= memchr("\"'=", t.p[from], 3) != NULL;
+        quoted |= str_findch(str_from(t, from), ' ') == STR_NONE; /* all that is left */
         for (end = from; end < t.n && ((t.p[end] >= 'A' && t.p[end] <= 'Z') || t.p[end] == '_' ||
                                        (quoted && t.p[end] >= 'a' && t.p[end] <= 'z'));)
             end++;

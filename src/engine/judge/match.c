@@ -60,9 +60,18 @@ phrase match_row(uint16_t row)
     if (!row || row > PHRASE_COUNT)
         return (phrase){0};
     const phrase_row *r = &phrase_all[row - 1];
-    return (phrase){
-        text_at(r->name), text_at(r->says), text_at(r->unless), text_at(r->also), text_at(r->who), r->status,
-        r->where,         r->kind,          r->tool_kind,       r->retry,         r->only,         r->sum};
+    return (phrase){.name = text_at(r->name),
+                    .says = text_at(r->says),
+                    .unless = text_at(r->unless),
+                    .also = text_at(r->also),
+                    .who = text_at(r->who),
+                    .status = r->status,
+                    .where = r->where,
+                    .kind = r->kind,
+                    .tool_kind = r->tool_kind,
+                    .retry = r->retry,
+                    .only = r->only,
+                    .sum = r->sum};
 }
 
 static size_t looked_at(const seen *s)
@@ -443,6 +452,13 @@ static bool is_bare(uint16_t row, uint64_t means)
     return !(means & ~(SENTENCE_BARE | (of_param ? SENTENCE_DENIED : 0)));
 }
 
+/* True if a clause only says which part of an agent's work failed, as a lead does: "Failed to summarize tool output."
+ */
+static bool only_tried(uint16_t row, uint64_t means)
+{
+    return phrase_all[row - 1].kind == DARUMA_MALFORMED_OUTPUT && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED);
+}
+
 /* True if a complaint of the form of an answer, `vague`, says less than another clause that fits `row`: that the
  * service is away, say. Where an answer came, its history was taken. */
 static bool gives_way(uint16_t vague, uint16_t row, uint64_t means)
@@ -483,7 +499,7 @@ static uint16_t first_by_sentence(seen *s, uint16_t row)
                 continue;
             all |= clause;
             if (is_sense(first) && (!vague || gives_way(vague, first, means))) {
-                if (!is_bare(first, means) && !is_of_form(means))
+                if (!is_bare(first, means) && !is_of_form(means) && !only_tried(first, means))
                     return first; /* else something is wrong somewhere: less than what any other clause says */
                 vague = first;
             }
@@ -512,18 +528,44 @@ static bool only_classes(const seen *s)
     return true;
 }
 
+/* True if every code that no row knows is a type, of which an API has a few for all failures: "rate_limit_error". */
+static bool only_types(const seen *s)
+{
+    for (size_t i = 0; i < s->nfacts; i++)
+        if (s->facts[i].where == AT_CODE && !s->facts[i].known && !ch_digit(s->facts[i].says.p[0]) &&
+            !str_ends(s->facts[i].says, S("error")))
+            return false;
+    return true;
+}
+
 static bool is_of_words(uint16_t row)
 {
     return row && (phrase_all[row - 1].where == AT_TEXT || phrase_all[row - 1].where >= AT_SENTENCE);
 }
 
+/* All that the first `texts` of them mean. */
+static uint64_t all_heard(seen *s, size_t texts)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < texts; i++) {
+        hear(s, i);
+        all |= all_of(s->parts + s->heard[i].from, s->heard[i].n);
+    }
+    return all;
+}
+
 /* True if a code that says `code` comes before what `row` fits. Of one kind the row knows more. SDKs name the class of
- * an exception after a status, and a known sentence knows more than a status. */
-static bool code_decides(const seen *s, uint16_t code, uint16_t row)
+ * an exception after a status, and a known sentence knows more than a status. A type for all limits
+ * ("rate_limit_error") says less than the words of an allowance, unless they speak of a rate as well. */
+static bool code_decides(seen *s, uint16_t code, uint16_t row)
 {
     bool before =
         !row || (is_of_words(row) && !(only_classes(s) && phrase_all[row - 1].where == AT_TEXT)) || code < row;
-    return code && names_it(code) && before && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind);
+    bool allowance = code && row && phrase_all[row - 1].kind == DARUMA_QUOTA &&
+                     phrase_all[code - 1].kind == DARUMA_RATE_LIMIT && only_types(s) &&
+                     !(all_heard(s, looked_at(s)) & SENTENCE_RATE);
+    return code && names_it(code) && before && !allowance &&
+           (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind);
 }
 
 /* True if a code says that there is no such model, and the words that fit `row` say something else than that it is
@@ -612,23 +654,13 @@ bool match_tools(const seen *s)
     return any_of(s, phrase_tools);
 }
 
-static uint64_t all_heard(seen *s)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < s->ntexts; i++) {
-        hear(s, i);
-        all |= all_of(s->parts + s->heard[i].from, s->heard[i].n);
-    }
-    return all;
-}
-
 bool match_tokens(seen *s)
 {
-    return all_heard(s) & SENTENCE_TOKEN;
+    return all_heard(s, s->ntexts) & SENTENCE_TOKEN;
 }
 
 bool match_rates(seen *s)
 {
-    uint64_t all = all_heard(s);
+    uint64_t all = all_heard(s, s->ntexts);
     return all & SENTENCE_PER && !(all & SENTENCE_PERIOD);
 }

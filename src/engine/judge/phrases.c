@@ -7,69 +7,44 @@
 #include "engine/judge/phrases.h"
 #include "base/str.h"
 
-#define T(nm, kd, ...)                                                                                                 \
+/* Of several sayings each is a row; they come one after the other. */
+#define ANY(...)                                                                                                       \
+    NULL, .any = (const char *const[])                                                                                 \
     {                                                                                                                  \
-        .name = "text." nm, .where = AT_TEXT, .kind = DARUMA_##kd, .says = __VA_ARGS__                                 \
+        __VA_ARGS__, NULL                                                                                              \
     }
-#define C(kd, code, ...)                                                                                               \
-    {                                                                                                                  \
-        .name = "code." code, .where = AT_CODE, .kind = DARUMA_##kd, .says = code __VA_ARGS__                          \
-    }
-#define CW(kd, w, code, ...)                                                                                           \
-    {                                                                                                                  \
-        .name = "code." w "." code, .where = AT_CODE, .kind = DARUMA_##kd, .says = code, .who = __VA_ARGS__            \
-    }
-#define CLS(kd, code)                                                                                                  \
-    {                                                                                                                  \
-        .name = "class." code, .where = AT_CODE, .kind = DARUMA_##kd, .says = code                                     \
-    }
-#define FIN(kd, why, ...)                                                                                              \
-    {                                                                                                                  \
-        .name = "finish." why, .where = AT_FINISH, .kind = DARUMA_##kd, .says = why __VA_ARGS__                        \
-    }
-#define SHP(kd, sh, ...)                                                                                               \
-    {                                                                                                                  \
-        .name = "shape." sh, .where = AT_SHAPE, .kind = DARUMA_##kd, .says = sh __VA_ARGS__                            \
-    }
-#define NET(kd, n, ...)                                                                                                \
-    {                                                                                                                  \
-        .name = "net." n, .where = AT_NET, .kind = DARUMA_##kd, .says = n __VA_ARGS__                                  \
-    }
-#define ST(kd, n, ...)                                                                                                 \
-    {                                                                                                                  \
-        .name = "status." n, .where = AT_STATUS, .kind = DARUMA_##kd, .says = n __VA_ARGS__                            \
-    }
-#define TOOL(nm, tk, ...)                                                                                              \
-    {                                                                                                                  \
-        .name = "tool." nm, .where = AT_TEXT, .kind = DARUMA_TOOL_ERROR, .tool_kind = DARUMA_TOOL_##tk##_KIND,         \
-        .says = __VA_ARGS__                                                                                            \
-    }
-#define TCODE(tk, code, ...)                                                                                           \
-    {                                                                                                                  \
-        .name = "tool.code." code, .where = AT_CODE, .kind = DARUMA_TOOL_ERROR, .tool_kind = DARUMA_TOOL_##tk##_KIND,  \
-        .says = code __VA_ARGS__                                                                                       \
-    }
-#define SEN(nm, kd, ...)                                                                                               \
-    {                                                                                                                  \
-        .name = "sentence." nm, .where = AT_SENTENCE, .kind = DARUMA_##kd, .says = __VA_ARGS__                         \
-    }
-#define TSEN(nm, tk, ...)                                                                                              \
-    {                                                                                                                  \
-        .name = "sentence.tool." nm, .where = AT_SENTENCE, .kind = DARUMA_TOOL_ERROR,                                  \
-        .tool_kind = DARUMA_TOOL_##tk##_KIND, .only = FOR_TOOL, .says = __VA_ARGS__                                    \
-    }
-#define WORDS(nm, kd, ...)                                                                                             \
-    {                                                                                                                  \
-        .name = "words." nm, .where = AT_MESSAGE, .kind = DARUMA_##kd, .says = __VA_ARGS__                             \
-    }
-#define NO    .retry = RETRY_NO
-#define YES   .retry = RETRY_YES
-#define TOOLS .only = FOR_TOOL
-#define MODEL .only = FOR_MODEL
 
-#define WEAK  .status = STATUS_OF_KIND
+#define ROW(nm, at, kd, ...)                                                                                           \
+    {                                                                                                                  \
+        .name = nm, .where = AT_##at, .kind = DARUMA_##kd, .says = __VA_ARGS__                                         \
+    }
+#define T(nm, kd, ...)     ROW("text." nm, TEXT, kd, __VA_ARGS__)
+#define C(kd, ...)         ROW("code.", CODE, kd, __VA_ARGS__)
+#define CW(kd, w, ...)     ROW("code." w ".", CODE, kd, __VA_ARGS__)
+#define CLS(kd, ...)       ROW("class.", CODE, kd, __VA_ARGS__)
+#define FIN(kd, ...)       ROW("finish.", FINISH, kd, __VA_ARGS__)
+#define SHP(kd, ...)       ROW("shape.", SHAPE, kd, __VA_ARGS__)
+#define NET(kd, ...)       ROW("net.", NET, kd, __VA_ARGS__)
+#define ST(kd, ...)        ROW("status.", STATUS, kd, __VA_ARGS__)
+#define SEN(nm, kd, ...)   ROW("sentence." nm, SENTENCE, kd, __VA_ARGS__)
+#define WORDS(nm, kd, ...) ROW("words." nm, MESSAGE, kd, __VA_ARGS__)
 
-#define ZHIPU "zhipu/z.ai/zai/bigmodel/glm"
+/* Of tools: TOOL and TCODE whoever is said to have spoken, TSEN and TST where it is known to be one. */
+#define TOOL_ROW(nm, at, tk, ...) ROW(nm, at, TOOL_ERROR, __VA_ARGS__, .tool_kind = DARUMA_TOOL_##tk##_KIND)
+#define TOOL(nm, tk, ...)         TOOL_ROW("tool." nm, TEXT, tk, __VA_ARGS__)
+#define TCODE(tk, ...)            TOOL_ROW("tool.code.", CODE, tk, __VA_ARGS__)
+#define TSEN(nm, tk, ...)         TOOL_ROW("sentence.tool." nm, SENTENCE, tk, __VA_ARGS__, TOOLS)
+#define TST(tk, ...)              TOOL_ROW("tool.status.", STATUS, tk, __VA_ARGS__, TOOLS)
+
+#define NO                        .retry = RETRY_NO
+#define YES                       .retry = RETRY_YES
+#define TOOLS                     .only = FOR_TOOL
+#define MODEL                     .only = FOR_MODEL
+
+#define WEAK                      .status = STATUS_OF_KIND
+
+#define ZHIPU                     .who = "zhipu/z.ai/zai/bigmodel/glm"
+#define MINIMAX                   .who = "minimax"
 
 // clang-format off
 const phrase phrases[] = {
@@ -86,41 +61,16 @@ const phrase phrases[] = {
 // clang-format on
 const uint16_t nphrases = COUNT(phrases);
 
+// clang-format off
 const char *const phrases_of_tools[] = {
-    "^tool * failed",
-    "^tool * returned: ",
-    "failed for tool",
-    "tool timed out",
-    "tool call timed out",
-    "error executing tool",
-    "tool execution failed",
-    "error calling tool",
-    "^tool execution",
-    "failed to execute tool",
-    "^error: tool ",
-    "exit code: ",
-    "exited with code",
-    "exit status",
-    "command failed",
-    "process exited",
-    "mcp server",
-    "calling mcp tool",
-    "mcp error",
-    "exit code 1",
-    "mcp|",
-    "error response from daemon",
-    "error from server (",
-    "^fatal: ",
-    "npm err",
-    "toolexception|",
-    "toolerror|",
-    "sqlalchemy.exc",
-    "[sql: ",
-    "psycopg2",
-    "asyncpg",
-    "pymysql",
-    NULL,
+    "^tool * failed", "^tool * returned: ", "failed for tool", "tool timed out", "tool call timed out",
+    "error executing tool", "tool execution failed", "error calling tool", "^tool execution",
+    "failed to execute tool", "^error: tool ", "exit code: ", "exited with code", "exit status", "command failed",
+    "process exited", "mcp server", "calling mcp tool", "mcp error", "exit code 1", "mcp|",
+    "error response from daemon", "error from server (", "^fatal: ", "npm err", "toolexception|", "toolerror|",
+    "sqlalchemy.exc", "[sql: ", "psycopg2", "asyncpg", "pymysql", NULL,
 };
+// clang-format on
 
 static bool word_char(char c)
 {

@@ -45,13 +45,15 @@ enum phrase_sum {
  * Of a sentence `says` names the meanings that must be there, "context.exceeded", `also` those of which one must, and
  * `unless` those that must not. */
 typedef struct phrase {
-    const char *name;
+    const char *name;   /* what is equal stands behind the '.' that ends it: "code." is "code.forbidden" */
     const char *says;   /* lower case; what `where` must contain or be */
     const char *unless; /* a text pattern that forbids the row; NULL none */
     const char *also;   /* a text pattern that must be there as well; NULL none */
     const char *who;    /* provider hint must begin with one of these, '/' between; NULL any */
     uint16_t status;    /* 0 any, 4 or 5 its class, one of the above, else that status */
     uint8_t where, kind, tool_kind, retry, only, sum;
+    const char *const
+        *any; /* of phrases.c: sayings up to a NULL, each of which makes a row with all the rest; NULL: `says` */
 } phrase;
 
 /* Of phrases.c, which tools/phrase_index.c reads at build time. What classifies asks match_row(). */

@@ -3,81 +3,53 @@
 #include "engine/judge/speaker.h"
 #include "base/str.h"
 
+#define AT(letter) ((letter) - 'a')
 /* Names by their first letter, '/' between. */
 typedef const char *const names_by_letter[26];
 
 // clang-format off
 /* Families of model providers, gateways, servers and agents. */
 static names_by_letter families = {
-    ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/agno/ai-sdk/aider/autogen/aihubmix/aimlapi/antigravity/arcee",
-    ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
-    ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui/commandcode/command-code",
-    ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat/dspy",
-    ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
-    ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/genkit/gateway/gpustack/goose",
-    ['h' - 'a'] = "huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes",
-    ['i' - 'a'] = "ibm/iflow/inference/instructor",
-    ['k' - 'a'] = "kimi/kong/kobold/kilo/kiro",
-    ['l' - 'a'] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain/langgraph/langfuse/langflow/letta/librechat/lobe",
-    ['m' - 'a'] = "mistral/moonshot/minimax/mlx/mastra/modelscope/mindie/modal",
-    ['n' - 'a'] = "nvidia/nim/novita/nebius/nous/n8n/new-api/neuraldeep",
-    ['o' - 'a'] = "openai/openrouter/ollama/oobabooga/opencode/openhands/openclaw/open-webui/omniroute/one-api",
-    ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio",
-    ['q' - 'a'] = "qwen/qianfan",
-    ['r' - 'a'] = "replicate/reka/requesty/router/runpod/roo-code/routstr",
-    ['s' - 'a'] = "sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/smolagents/spring-ai/sagemaker",
-    ['t' - 'a'] = "tgi/triton/tencent/together/tabby/targon/trae",
-    ['v' - 'a'] = "vertex/volc/vercel/venice/vscode",
-    ['w' - 'a'] = "watsonx/writer/windsurf",
-    ['x' - 'a'] = "xai/x.ai/xiaomi/xinference",
-    ['z' - 'a'] = "zhipu/z.ai/zai/zed/zenmux",
+    [AT('a')] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/agno/ai-sdk/aider/autogen/aihubmix/aimlapi/antigravity/arcee",
+    [AT('b')] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
+    [AT('c')] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui/commandcode/command-code",
+    [AT('d')] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat/dspy", [AT('f')] = "fireworks/friendli/featherless/flowise/forgecode",
+    [AT('g')] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/genkit/gateway/gpustack/goose",
+    [AT('h')] = "huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes", [AT('i')] = "ibm/iflow/inference/instructor",
+    [AT('k')] = "kimi/kong/kobold/kilo/kiro",
+    [AT('l')] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain/langgraph/langfuse/langflow/letta/librechat/lobe",
+    [AT('m')] = "mistral/moonshot/minimax/mlx/mastra/modelscope/mindie/modal", [AT('n')] = "nvidia/nim/novita/nebius/nous/n8n/new-api/neuraldeep",
+    [AT('o')] = "openai/openrouter/ollama/oobabooga/opencode/openhands/openclaw/open-webui/omniroute/one-api",
+    [AT('p')] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio", [AT('q')] = "qwen/qianfan",
+    [AT('r')] = "replicate/reka/requesty/router/runpod/roo-code/routstr",
+    [AT('s')] = "sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/smolagents/spring-ai/sagemaker",
+    [AT('t')] = "tgi/triton/tencent/together/tabby/targon/trae", [AT('v')] = "vertex/volc/vercel/venice/vscode", [AT('w')] = "watsonx/writer/windsurf",
+    [AT('x')] = "xai/x.ai/xiaomi/xinference", [AT('z')] = "zhipu/z.ai/zai/zed/zenmux",
 };
 /* Words that only tools carry, even behind the name of a model's provider. */
 static names_by_letter tools = {
-    ['b' - 'a'] = "bash",
-    ['c' - 'a'] = "calendar",
-    ['d' - 'a'] = "docs/drive",
-    ['e' - 'a'] = "ec2",
-    ['g' - 'a'] = "gmail",
-    ['i' - 'a'] = "iam",
-    ['m' - 'a'] = "maps/mcp",
-    ['p' - 'a'] = "plugin",
-    ['s' - 'a'] = "s3/sheets/shell",
-    ['t' - 'a'] = "tool/tools",
+    [AT('b')] = "bash/browser", [AT('c')] = "calendar", [AT('d')] = "docs/drive", [AT('e')] = "ec2/editor", [AT('f')] = "files/filesystem",
+    [AT('g')] = "gmail", [AT('i')] = "iam", [AT('m')] = "maps/mcp", [AT('o')] = "openhands-sandbox", [AT('p')] = "plugin", [AT('s')] = "s3/sheets/shell",
+    [AT('t')] = "terminal/tool/tools",
 };
 /* ... and elsewhere: "github-mcp", "bash-tool", "angular-cli". */
 static names_by_letter programs = {
-    ['a' - 'a'] = "adb/airtable/ansible/apt/arxiv/asana/atlassian",
-    ['b' - 'a'] = "bigquery/bitbucket/brave/brew/browser",
-    ['c' - 'a'] = "cargo/chrome/cli/clickhouse/cmake/conda/confluence/curl",
-    ['d' - 'a'] = "database/datadog/db/discord/docker/dropbox/duckdb/duckduckgo/dynamodb",
-    ['e' - 'a'] = "edit/editor/elasticsearch/eslint/exa",
-    ['f' - 'a'] = "fetch/ffmpeg/figma/file/files/filesystem/firecrawl",
-    ['g' - 'a'] = "gcloud/git/github/gitlab/gradle/grafana",
-    ['h' - 'a'] = "helm/heroku/homebrew/http/hubspot",
-    ['j' - 'a'] = "java/jenkins/jest/jira/jupyter",
-    ['k' - 'a'] = "kafka/kubectl/kubernetes",
-    ['l' - 'a'] = "linear",
-    ['m' - 'a'] = "make/maven/metabase/mongo/mongodb/mongoose/mssql/mysql",
-    ['n' - 'a'] = "neo4j/node/notion/npm",
-    ['o' - 'a'] = "oracle/outlook",
-    ['p' - 'a'] = "paapi/pagerduty/pandas/patch/php/pip/playwright/pnpm/poetry/postgres/powershell/prometheus/psql/puppeteer/pytest/python",
-    ['r' - 'a'] = "rabbitmq/redis/ruby/rust",
-    ['s' - 'a'] = "salesforce/sandbox/search/searx/searxng/selenium/sendgrid/sentry/serpapi/serper/shopify/slack/snowsql/spotify/sql/sqlite/ssh/stripe/supabase",
-    ['t' - 'a'] = "tavily/teams/telegram/terminal/terraform/trello/tsc/twilio/twitter",
-    ['u' - 'a'] = "uv",
-    ['v' - 'a'] = "vite",
-    ['w' - 'a'] = "web/webfetch/wget/wikipedia",
-    ['x' - 'a'] = "xcodebuild",
-    ['y' - 'a'] = "yarn/youtube",
-    ['z' - 'a'] = "zendesk",
+    [AT('a')] = "adb/airtable/ansible/apt/arxiv/asana/atlassian", [AT('b')] = "bigquery/bitbucket/brave/brew",
+    [AT('c')] = "cargo/chrome/cli/clickhouse/cmake/conda/confluence/curl", [AT('d')] = "database/datadog/db/discord/docker/dropbox/duckdb/duckduckgo/dynamodb",
+    [AT('e')] = "edit/elasticsearch/eslint/exa", [AT('f')] = "fetch/ffmpeg/figma/file/firecrawl", [AT('g')] = "gcloud/git/github/gitlab/gradle/grafana",
+    [AT('h')] = "helm/heroku/homebrew/http/hubspot", [AT('j')] = "java/jenkins/jest/jira/jupyter", [AT('k')] = "kafka/kubectl/kubernetes", [AT('l')] = "linear",
+    [AT('m')] = "make/maven/metabase/mongo/mongodb/mongoose/mssql/mysql", [AT('n')] = "neo4j/node/notion/npm", [AT('o')] = "oracle/outlook",
+    [AT('p')] = "paapi/pagerduty/pandas/patch/php/pip/playwright/pnpm/poetry/postgres/powershell/prometheus/psql/puppeteer/pytest/python",
+    [AT('r')] = "rabbitmq/redis/ruby/rust",
+    [AT('s')] = "salesforce/sandbox/search/searx/searxng/selenium/sendgrid/sentry/serpapi/serper/shopify/slack/snowsql/spotify/sql/sqlite/ssh/stripe/supabase",
+    [AT('t')] = "tavily/teams/telegram/terraform/trello/tsc/twilio/twitter", [AT('u')] = "uv", [AT('v')] = "vite", [AT('w')] = "web/webfetch/wget/wikipedia",
+    [AT('x')] = "xcodebuild", [AT('y')] = "yarn/youtube", [AT('z')] = "zendesk",
 };
 /* Clouds of which models are a part. */
 static names_by_letter clouds = {
-    ['a' - 'a'] = "aws/azure", ['c' - 'a'] = "cloudflare", ['d' - 'a'] = "databricks", ['g' - 'a'] = "google",
-    ['m' - 'a'] = "modal", ['v' - 'a'] = "vercel",
+    [AT('a')] = "aws/azure", [AT('c')] = "cloudflare", [AT('d')] = "databricks", [AT('g')] = "google", [AT('m')] = "modal", [AT('v')] = "vercel",
 };
-static names_by_letter cli = {['c' - 'a'] = "cli"};
+static names_by_letter cli = {[AT('c')] = "cli"};
 // clang-format on
 
 /* True if one of the names is a whole word of the hint. */

@@ -372,8 +372,11 @@ void reader_any(reader *r, daruma_str t, int level)
         t = str_from(t, sentence_lead(t));
     }
     size_t value;
-    if (t.p[0] == '"' && reader_key(t, 0, &value).n && reader_loose(r, t, level))
-        return;
+    if (t.p[0] == '"' && reader_key(t, 0, &value).n) { /* a member alone */
+        if (reader_loose(r, t, level))
+            return;
+        t = str_from(t, value);
+    }
     if (t.p[0] == '{' || t.p[0] == '[') {
         daruma_str v, rest = t;
         size_t end = json_skip(rest, 0, &v);

@@ -293,18 +293,21 @@ static daruma_str without_drawing(daruma_str text, daruma_arena *a)
     return str_trim((daruma_str){out, n});
 }
 
-/* A tool's result as an agent shows it, without what the tool was given: "⏺ Bash(npm test)\n  ⎿  Error: ..." is
- * "⏺ Bash", a line break, and "Error: ...". */
+/* A tool's result as an agent shows it, without what the tool was given: "⏺ Bash(npm test) timeout: 10s\n  ⎿ Error:
+ * ..." is "⏺ Bash", a line break, and "Error: ...". */
 static daruma_str without_call(daruma_str text, daruma_arena *a)
 {
     size_t result = str_find(text, S("\u23bf")), at = 1;
-    daruma_str call = str_trim(str_sub(text, 0, result == STR_NONE ? 0 : result));
-    if (!str_ends(call, S(")")) || !(str_starts(text, S("\u23fa")) || str_starts(text, S("\u25cf"))))
+    if (result == STR_NONE)
         return text;
-    while (at < result && result != STR_NONE &&
-           (text.p[at] != '(' || !(ch_word(text.p[at - 1]) || text.p[at - 1] == ')')))
+    while (at < text.n && ch_word(text.p[at]))
         at++;
-    char *out = at < result && result != STR_NONE ? arena_take(a, text.n, 1) : NULL;
+    bool named = text.p[0] >= 'A' && text.p[0] <= 'Z' && at < text.n && text.p[at] == '('; /* the mark is not copied */
+    if (!named && !str_starts(text, S("\u23fa")) && !str_starts(text, S("\u25cf")))
+        return text;
+    while (at < result && (text.p[at] != '(' || !(ch_word(text.p[at - 1]) || text.p[at - 1] == ')')))
+        at++;
+    char *out = at < result ? arena_take(a, text.n, 1) : NULL;
     if (!out)
         return text;
     daruma_str said = str_from(text, result + 3);

@@ -236,6 +236,24 @@ static bool is_seam(daruma_str t, size_t i)
     return memchr("-:./_", t.p[i], 5) && i && t.p[i - 1] != ' ' && i + 1 < t.n && t.p[i + 1] != ' ';
 }
 
+/* True if the '=' at t[i] joins a name of one word to its value, and another pair stands beside it, as logs write them:
+ * "model=glm status=400". */
+static bool is_pair(daruma_str t, size_t i)
+{
+    size_t from = i, end = i + 1, before;
+    while (from && ch_alpha(t.p[from - 1]))
+        from--;
+    if (from == i || !from || t.p[from - 1] != ' ' || end == t.n || t.p[end] == ' ')
+        return false;
+    while (end < t.n && t.p[end] != ' ')
+        end++;
+    for (end++; end < t.n && char_is(t.p[end], CHAR_WORD);)
+        end++;
+    for (before = from - 1; before && t.p[before - 1] != ' ' && t.p[before - 1] != '=';)
+        before--;
+    return (end < t.n && t.p[end] == '=') || (before && t.p[before - 1] == '=');
+}
+
 /* True if `says` may stand from words[n] on, with `left` bytes of the text, a stop and a head behind it. */
 static bool has_room(const sentence *s, size_t n, const char *says, size_t left)
 {
@@ -286,6 +304,9 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
             s->words[n++] = '.';
         else if (ends_lead(text, i))
             s->words[n++] = ':';
+        else if (!is_code && c == '=' && is_pair(text, i))
+            while (n > 1 && is_letter(s->words[n - 1])) /* the name of a pair says nothing */
+                n--;
         else if (is_path(text, i))
             i = skip_url(text, i);
         else if (c == '-' && (end = flag_end(text, i)) > i)
@@ -426,7 +447,7 @@ static size_t lead_end(daruma_str text)
         return 0;
     for (size_t i = 0; i < colon; i++) {
         char c = text.p[i];
-        if (c == '\n' || c == '{' || c == '[' || char_is(c, CHAR_QUOTE | CHAR_DIGIT) || ends_clause(text, i))
+        if (memchr("\n{[(", c, 4) || char_is(c, CHAR_QUOTE | CHAR_DIGIT) || ends_clause(text, i))
             return 0;
         spaces += c == ' ';
     }

@@ -146,7 +146,7 @@ typedef struct judged {
 /* Rows of the phrase table whose name begins so are what people say, not tools. */
 static bool said_by_person(const daruma_failure *f)
 {
-    return f->kind == DARUMA_CANCELLED || str_starts(str_of(daruma_rule_name(f->rule)), S("tool.user."));
+    return f->kind == DARUMA_CANCELLED || str_starts(str_of(daruma_rule_name(f->rule)), S("tool.user"));
 }
 
 static judged by_words(daruma_str text, daruma_arena *a)
