@@ -1,6 +1,8 @@
 /* waits.c - how long a case may wait, and does: within the time of its client, within the patience of its policy, and
  * not in step with all others. */
 #include "engine/decide/waits.h"
+#include "engine/decide/case.h"
+#include "engine/decide/choice.h"
 #include "engine/decide/health.h"
 #include "engine/decide/window.h"
 #include "base/limits.h"
@@ -51,6 +53,34 @@ void waits_hold(daruma_case *c, daruma_ms wait, daruma_ms own, daruma_ms now)
         c->waited = 0;
     c->waited = add_sat(c->waited, wait);
     c->not_before = add_sat(now, wait);
+}
+
+bool case_may_turn(const daruma_case *c, int i, daruma_ms now)
+{
+    const daruma_target *t = &c->targets[i];
+    daruma_ms asked = c->attempts ? c->sent_at : c->opened;
+    if (c->out || c->outcome != DARUMA_OUTCOME_PENDING || !c->policy->health || c->spoiled[i] ||
+        waits_left(c, now) == 0 || ms_since(c->sent_at, now) < TURN_MS_EACH * c->calls[i] ||
+        (health_heard(c->health, t, false) <= asked && !health_worked(c->health, t, asked)))
+        return false;
+    daruma_condition h = choice_look(c, i, now);
+    return h.well || h.alone_in == 0;
+}
+
+void case_turn(daruma_case *c, daruma_ms now)
+{
+    waits_hold(c, 0, 0, now);
+}
+
+bool case_gives_turn(daruma_case *c, daruma_case *older, daruma_ms now)
+{
+    daruma_ms wait = waits_left(older, now);
+    bool sooner = c->deadline >= 0 && (older->deadline < 0 || c->deadline < older->deadline);
+    if (c->out || waits_left(c, now) > 0 || sooner || !waits_in_time(c, wait, now))
+        return false;
+    waits_hold(c, wait, 0, now);
+    case_turn(older, now);
+    return true;
 }
 
 daruma_ms waits_spare(const daruma_case *c, int i, daruma_ms now)
