@@ -189,7 +189,7 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
             session_no_memory(x);
             return;
         }
-        l->failure = kind_failure(kind, 0);
+        l->failure = kind_failure(kind, asked ? 0 : a.status);
         l->failure.retryable = daruma_kind_passes(kind);
         l->failure.wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now);
         l->failure.ours = asked;
