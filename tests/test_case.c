@@ -1600,6 +1600,30 @@ static void who_is_refused_gives_way_to_one_that_was_refused_before(void **state
     assert_int_equal(young.not_before, 500);
 }
 
+static void who_is_refused_again_and_again_beside_others_keeps_its_last_tries(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_case c, other;
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    daruma_ms now = 0;
+    for (int turns = 0; turns <= TURNS_GIVEN_MAX; turns++, now += 1000) {
+        out(&c, now);
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(now)).remedy, DARUMA_REMEDY_WAIT_RETRY);
+        c.not_before = now + 4000;
+        daruma_case_open(&other, w, &p, &t, 1, -1, -1, of_another(now + 100));
+        out(&other, now + 100);
+        daruma_case_done(&other, at(now + 200));
+        assert_false(case_may_turn(&c, 0, now + TURN_MS_EACH * (turns + 1) - 1));
+        assert_int_equal(case_may_turn(&c, 0, now + 999), turns < TURNS_GIVEN_MAX);
+        if (turns < TURNS_GIVEN_MAX)
+            case_turn(&c, now + 1000);
+    }
+}
+
 static void a_silence_that_is_closed_ends_the_outage_for_all(void **state)
 {
     (void)state;
@@ -1959,6 +1983,7 @@ int main(void)
         cmocka_unit_test(a_wait_that_is_told_twice_to_end_then_holds),
         cmocka_unit_test(a_wait_that_does_not_fit_is_doubted_for_a_while),
         cmocka_unit_test(who_is_refused_gives_way_to_one_that_was_refused_before),
+        cmocka_unit_test(who_is_refused_again_and_again_beside_others_keeps_its_last_tries),
         cmocka_unit_test(a_silence_that_is_closed_ends_the_outage_for_all),
         cmocka_unit_test(patience_waits_for_a_call_that_finds_out),
         cmocka_unit_test(a_named_wait_is_not_lengthened_by_a_guess_beyond_the_time_there_is),

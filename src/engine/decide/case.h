@@ -29,7 +29,8 @@ daruma_spent case_slow(const daruma_case *c, daruma_ms now);
 daruma_spent case_paused(const daruma_case *c, daruma_ms now);
 
 /* Might a case that waits go to its target `i` at once, since others that asked there later than it were answered, and
- * nothing speaks against it now but its own backoff? */
+ * nothing speaks against it now but its own backoff? Not one that was refused there again and again: it is to have
+ * calls left when what refuses it alone is over. */
 bool case_may_turn(const daruma_case *c, int i, daruma_ms now);
 /* It does. */
 void case_turn(daruma_case *c, daruma_ms now);

@@ -60,7 +60,8 @@ bool case_may_turn(const daruma_case *c, int i, daruma_ms now)
     const daruma_target *t = &c->targets[i];
     daruma_ms asked = c->attempts ? c->sent_at : c->opened;
     if (c->out || c->outcome != DARUMA_OUTCOME_PENDING || !c->policy->health || c->spoiled[i] ||
-        waits_left(c, now) == 0 || ms_since(c->sent_at, now) < TURN_MS_EACH * c->calls[i] ||
+        waits_left(c, now) == 0 || c->calls[i] > TURNS_GIVEN_MAX ||
+        ms_since(c->sent_at, now) < TURN_MS_EACH * c->calls[i] ||
         (health_heard(c->health, t, false) <= asked && !health_worked(c->health, t, asked)))
         return false;
     daruma_condition h = choice_look(c, i, now);

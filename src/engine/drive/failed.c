@@ -127,7 +127,7 @@ static void obey(session *x, daruma_remedy r)
                                      .who = f->wait > 0 ? DARUMA_SICK_PROVIDER : DARUMA_SICK_TARGET,
                                      .target = &x->targets[x->kase.target],
                                      .usual = -1});
-        session_wait(x, r.wait, r.target, f->wait);
+        session_wait(x, r.wait, r.target, r.target == x->kase.target ? f->wait : 0);
     }
 }
 

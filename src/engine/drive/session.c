@@ -299,7 +299,8 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     hedge_cancel(x);
     late_tell(x, o, !told);
     daruma_case_done(&x->kase, at);
-    waiting_answered(x);
+    if (x->answer.mode != ANSWER_RELAYED) /* a stream did so when it began */
+        waiting_answered(x);
     x->kase.outcome = o; /* what the answer says is not known to it */
     session_mend_worked(x, input_tokens);
     session_api_worked(x);

@@ -10,6 +10,6 @@ void session_wait(session *x, daruma_ms wait, int target, daruma_ms told);
 void waiting_ends(session *x);
 /* The time of `x` has come. True: an older one goes in its place, and it waits for as long as that one had to. */
 bool waiting_gives_turn(session *x);
-/* A call of `x` is answered: the oldest of those who were refused there before goes out again. */
+/* A call of `x` is answered, or its stream begins: the oldest of those who were refused there before goes out again. */
 void waiting_answered(session *x);
 #endif
