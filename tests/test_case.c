@@ -1536,14 +1536,14 @@ static void a_wait_that_is_told_twice_to_end_then_holds(void **state)
     (void)state;
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k");
-    static const daruma_ms again[] = {43500, 44000, 45000}; /* ... rounded up; a constant */
+    static const daruma_ms again[] = {43500, 44000, 45000, 30000}; /* ... rounded up; a constant; a guess that falls */
     for (size_t i = 0; i < COUNT(again); i++) {
         daruma_health *w = a_health();
         daruma_case c = tests_named(w, &p, &t, 45000);
         daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, again[i]);
         daruma_remedy r = daruma_case_next(&c, &f, 0, at(1500));
         daruma_condition h = daruma_health_look(w, &t, 1500);
-        assert_true(h.named_in >= 43500);
+        assert_true(i < 3 ? h.named_in >= 43500 : h.named_in == 30000);
         assert_int_equal(h.alone_in, i < 2 ? h.named_in : NAMED_TEST_MS);
         assert_true(i < 2 ? r.wait >= 43500 : r.wait < 3000);
     }
