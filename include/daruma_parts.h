@@ -373,7 +373,7 @@ DARUMA_API void daruma_target_seal(daruma_target *t);
 
 /* Health of everything that can be sick: a fixed-capacity table keyed by the ids of
  * targets. When it is full the entry that was touched longest ago is forgotten. It orders: what is sick is asked last.
- * Only a wait that a provider itself named is a reason to ask nobody. */
+ * Only a wait that a provider itself named is a reason to ask nobody, once it is short or known to hold. */
 typedef struct daruma_health daruma_health;
 
 DARUMA_API size_t daruma_health_bytes(uint32_t places);
@@ -384,9 +384,10 @@ typedef struct daruma_condition {
     bool well;          /* nothing speaks against it, or it may be probed: it is asked in its turn */
     daruma_ms in;       /* else: how long it is asked after those that are well */
     daruma_ms alone_in; /* else: how long those who have nobody else wait for it; 0: they ask it */
-    daruma_ms named_in; /* else: how long the provider itself said to stay away; nobody asks before. 0 it did not */
+    daruma_ms named_in; /* else: how long the provider itself said to stay away; 0 it did not, or for no longer */
     daruma_kind why;    /* else: what made it sick */
     daruma_scope who;   /* else: which of its parts is sick */
+    int named_status;   /* else: the HTTP status that the wait was named with; 0 none was, or it is over */
 } daruma_condition;
 
 /* How a target is now. Changes nothing. */
@@ -827,6 +828,7 @@ typedef struct daruma_admission {
     daruma_ms wait;  /* SEND: 0 go now; else ask again after this long */
     int target;      /* SEND with wait 0: where to */
     daruma_kind why; /* STOP or wait: what the targets are sick of */
+    int status;      /* STOP: the HTTP status that the provider named its wait with; 0 it named none */
 } daruma_admission;
 
 /* May an attempt go out, when, and where? SEND with wait 0 means: go, and tell me

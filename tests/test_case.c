@@ -176,7 +176,7 @@ static void a_wait_that_does_not_fit_becomes_another_target_or_an_end(void **sta
         daruma_remedy_kind want;
     } rows[] = {
         {10000, 20000, 2, DARUMA_REMEDY_SWITCH_MODEL}, {10000, 20000, 1, DARUMA_REMEDY_EXPLAIN},
-        {-1, 61000, 2, DARUMA_REMEDY_SWITCH_MODEL},    {-1, 61000, 1, DARUMA_REMEDY_EXPLAIN},
+        {-1, 61000, 2, DARUMA_REMEDY_SWITCH_MODEL},    {-1, 61000, 1, DARUMA_REMEDY_WAIT_RETRY},
         {-1, 60000, 1, DARUMA_REMEDY_WAIT_RETRY},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -1542,6 +1542,125 @@ static void of_two_named_waits_the_sooner_end_holds_for_whoever_asked(void **sta
     assert_remedy(r, WAIT_RETRY, 9100, 0);
 }
 
+/* A case that is told to wait goes out, 1.5 s after the wait was named, to find out whether it is true. */
+static daruma_case tests_named(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms told)
+{
+    daruma_case c, other;
+    fails(w, p, t, advised(DARUMA_RATE_LIMIT, 429, told), 0);
+    daruma_case_open(&c, w, p, t, 1, -1, -1, of_another(100));
+    assert_int_equal(daruma_case_admit(&c, at(100)).wait, NAMED_TEST_MS - 100);
+    out(&c, NAMED_TEST_MS);
+    daruma_case_open(&other, w, p, t, 1, -1, -1, of_another(NAMED_TEST_MS));
+    assert_true(daruma_case_admit(&other, at(NAMED_TEST_MS)).wait > 0); /* one at a time */
+    return c;
+}
+
+static void a_long_wait_that_was_named_is_tested_and_ends_for_all(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    for (daruma_ms told = 45000; told <= 3600000; told *= 80) {
+        daruma_health *w = a_health();
+        daruma_case c = tests_named(w, &p, &t, told);
+        daruma_case_done(&c, at(1600));
+        assert_true(daruma_health_look(w, &t, 1600).well);
+    }
+}
+
+static void a_wait_that_is_told_twice_to_end_then_holds(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    static const daruma_ms again[] = {43500, 44000, 45000, 30000}; /* ... rounded up; a constant; a guess that falls */
+    for (size_t i = 0; i < COUNT(again); i++) {
+        daruma_health *w = a_health();
+        daruma_case c = tests_named(w, &p, &t, 45000);
+        daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, again[i]);
+        daruma_remedy r = daruma_case_next(&c, &f, 0, at(1500));
+        daruma_condition h = daruma_health_look(w, &t, 1500);
+        assert_true(i < 3 ? h.named_in >= 43500 : h.named_in == 30000);
+        assert_int_equal(h.alone_in, i < 2 ? h.named_in : NAMED_TEST_MS);
+        assert_true(i < 2 ? r.wait >= 43500 : r.wait < 3000);
+    }
+}
+
+static void a_wait_that_does_not_fit_is_doubted_for_a_while(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_case c, hasty;
+    daruma_failure f = advised(DARUMA_SERVER_ERROR, 503, 120000);
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    daruma_ms now = 0;
+    int calls = 0;
+    for (daruma_act act = DARUMA_SEND; act == DARUMA_SEND; calls++) {
+        out(&c, now);
+        daruma_case_open(&hasty, w, &p, &t, 1, -1, now + 5000, of_another(now));
+        daruma_remedy r = daruma_case_next(&c, &f, 0, at(now));
+        daruma_admission no = daruma_case_admit(&hasty, at(now)); /* has no time, and it was named just now */
+        assert_int_equal(no.act, DARUMA_STOP);
+        assert_int_equal(no.status, 503);
+        act = r.act;
+        now += act == DARUMA_SEND ? r.wait : 0;
+    }
+    assert_in_range(now, NAMED_DOUBT_MS, NAMED_DOUBT_MS * 3 / 2);
+    assert_in_range(calls, 4, 7);
+    daruma_case_open(&hasty, w, &p, &t, 1, -1, -1, of_another(now + 2000));
+    assert_int_equal(daruma_case_admit(&hasty, at(now + 2000)).act, DARUMA_STOP); /* from here on it is believed */
+}
+
+static void who_is_refused_gives_way_to_one_that_was_refused_before(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_case old, young, other;
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case_open(&old, w, &p, &t, 1, -1, -1, at(0));
+    out(&old, 0);
+    assert_remedy(daruma_case_next(&old, &f, 0, at(0)), WAIT_RETRY, 500, 0);
+    assert_false(case_may_turn(&old, 0, 300)); /* nobody was answered since */
+    daruma_case_open(&other, w, &p, &t, 1, -1, -1, of_another(100));
+    out(&other, 100);
+    daruma_case_done(&other, at(200));
+    assert_true(case_may_turn(&old, 0, 300));
+    daruma_case_open(&young, w, &p, &t, 1, -1, 600, of_another(250));
+    assert_false(case_gives_turn(&young, &old, 300)); /* it has the sooner deadline */
+    young.deadline = -1;
+    assert_true(case_gives_turn(&young, &old, 300));
+    assert_int_equal(daruma_case_admit(&old, at(300)).wait, 0);
+    assert_int_equal(young.not_before, 500);
+}
+
+static void who_is_refused_again_and_again_beside_others_keeps_its_last_tries(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_case c, other;
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    daruma_ms now = 0;
+    for (int turns = 0; turns <= TURNS_GIVEN_MAX; turns++, now += 1000) {
+        out(&c, now);
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(now)).remedy, DARUMA_REMEDY_WAIT_RETRY);
+        c.not_before = now + 4000;
+        daruma_case_open(&other, w, &p, &t, 1, -1, -1, of_another(now + 100));
+        out(&other, now + 100);
+        daruma_case_done(&other, at(now + 200));
+        assert_false(case_may_turn(&c, 0, now + TURN_MS_EACH * (turns + 1) - 1));
+        assert_int_equal(case_may_turn(&c, 0, now + 999), turns < TURNS_GIVEN_MAX);
+        if (turns < TURNS_GIVEN_MAX)
+            case_turn(&c, now + 1000);
+    }
+}
+
 static void a_silence_that_is_closed_ends_the_outage_for_all(void **state)
 {
     (void)state;
@@ -1898,6 +2017,11 @@ int main(void)
         cmocka_unit_test(a_repeat_goes_out_while_there_is_time_for_its_answer_but_only_once),
         cmocka_unit_test(a_named_wait_that_leaves_no_time_for_an_answer_is_asked_about_again),
         cmocka_unit_test(of_two_named_waits_the_sooner_end_holds_for_whoever_asked),
+        cmocka_unit_test(a_long_wait_that_was_named_is_tested_and_ends_for_all),
+        cmocka_unit_test(a_wait_that_is_told_twice_to_end_then_holds),
+        cmocka_unit_test(a_wait_that_does_not_fit_is_doubted_for_a_while),
+        cmocka_unit_test(who_is_refused_gives_way_to_one_that_was_refused_before),
+        cmocka_unit_test(who_is_refused_again_and_again_beside_others_keeps_its_last_tries),
         cmocka_unit_test(a_silence_that_is_closed_ends_the_outage_for_all),
         cmocka_unit_test(patience_waits_for_a_call_that_finds_out),
         cmocka_unit_test(a_named_wait_is_not_lengthened_by_a_guess_beyond_the_time_there_is),

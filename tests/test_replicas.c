@@ -49,6 +49,24 @@ static void a_rest_and_its_end_are_known_elsewhere_and_not_told_back(void **stat
     assert_int_equal(pass(a, b, 10120, 5), 0);
 }
 
+/* What another one found to be over is over: a wait that is named later is tested anew. */
+static void the_end_of_a_named_wait_that_is_known_elsewhere_lets_the_next_be_tested(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *a = replica(0), *b = replica(1);
+    daruma_target t = target("p", "m", "a", "k");
+    fails(a, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 60000), 1000);
+    fails(b, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 60000), 1000);
+    pass(a, b, 1000, 1);
+    pass(b, a, 1000, 1);
+    succeeds(b, &p, &t, 62000);
+    pass(b, a, 62000, 1);
+    assert_true(daruma_health_look(a, &t, 62010).well);
+    fails(a, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 60000), 90000);
+    assert_in_range(daruma_health_look(a, &t, 90000).alone_in, 1, NAMED_TEST_MS);
+}
+
 /* Two calls of one replica are under way when it learns of another's rest: what they are told makes it no longer. */
 static void what_is_under_way_elsewhere_makes_no_rest_longer(void **state)
 {
@@ -169,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rest_and_its_end_are_known_elsewhere_and_not_told_back),
+        cmocka_unit_test(the_end_of_a_named_wait_that_is_known_elsewhere_lets_the_next_be_tested),
         cmocka_unit_test(what_is_under_way_elsewhere_makes_no_rest_longer),
         cmocka_unit_test(what_was_seen_before_ends_no_rest),
         cmocka_unit_test(a_call_from_before_ends_no_row_of_another),

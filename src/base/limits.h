@@ -83,11 +83,15 @@
 #define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
 #define ADVICE_DAYS_MAX            32 /* longer advice is a mistake and says nothing: allowances are a month's at most */
 
-#define ADVICE_ROUNDS_MS           1000   /* Retry-After is in whole seconds */
-#define BACKOFF_STEPS_MAX          64     /* growth steps; a delay that doubles meets any cap before */
-#define BACKOFF_OTHERS_STEPS       4      /* where others are answered meanwhile, waiting longer helps nobody */
-#define BACKOFF_SAVED_CALLS        8      /* ... but for so many last calls: a step more, to last for the patience */
-#define BACKOFF_SPREAD_DIV         8      /* waiters for one recovery spread over up to this part of the wait on top */
+#define NAMED_SURE_MS              10000 /* a shorter wait that a provider names is not tested */
+#define NAMED_TEST_MS              1500  /* ... a longer one is, first after this: rounding may hide a second */
+#define NAMED_DOUBT_MS             10000 /* for so long one that does not fit is doubted before its clients are told */
+#define NAMED_RECENT_MS            1000  /* ... but at once by whom has less time, where it was named so lately */
+#define ADVICE_ROUNDS_MS           1000  /* Retry-After is in whole seconds */
+#define BACKOFF_STEPS_MAX          64    /* growth steps; a delay that doubles meets any cap before */
+#define BACKOFF_OTHERS_STEPS       4     /* where others are answered meanwhile, waiting longer helps nobody */
+#define BACKOFF_SAVED_CALLS        8     /* ... but for so many last calls: a step more, to last for the patience */
+#define BACKOFF_SPREAD_DIV         8     /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS                120000 /* default of recovery.patience: agents run unattended; outages last a minute */
 #define KEY_TRUSTED_MS             600000 /* so long a key that was taken is asked once more when it is refused */
 #define KEY_TRUSTED_MIN            2      /* so many answers of a key or model, and a refusal after them may pass */
@@ -97,6 +101,9 @@
 #define VAGUE_BELOW                85   /* percent: a refusal judged with less may be a page of somebody on the way */
 #define WAIT_MS_MIN                100  /* before a repeat, whatever the dice say */
 #define WAIT_SHORT_MS              1000 /* a shorter rest is waited for though another model is well */
+#define WAITERS_LOOKED_MAX         256 /* the oldest of those who wait: so many are looked at, whoever of them may go */
+#define TURN_MS_EACH               100 /* who was refused so often is not sent out sooner because others are answered */
+#define TURNS_GIVEN_MAX            5 /* ... nor who was refused more often: its last tries are for an outage that lasts */
 #define WAIT_REST_MS               2000 /* who only has to slow down for so long is waited for, rather than ask who is sick */
 #define BUDGET_EMPTY_STEPS         2     /* steps of backoff more while a provider's retry budget is empty */
 #define BUDGET_PERCENT             30    /* retries per 100 calls of the last minute, each provider */

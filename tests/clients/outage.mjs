@@ -671,6 +671,51 @@ every((name, d, w) => {
         assert.equal((await next(3)).said, words);
       },
     });
+
+  for (const [what, status, advice, places] of [
+    ["45 s, while its neighbour is down,", 429, "45", two(name, name)],
+    ["an hour", 429, "3600", alone(name)],
+    ["two minutes", 503, "120", alone(name)],
+  ])
+    holds(`outage ${name}: a wait of ${what} that is over sooner is found out by few calls, and nobody is lost`, {
+      config: places,
+      async run(pair) {
+        let limited = false, refused = 0;
+        pair.own.answer = (q, res) => {
+          if (asks(q, "second")) return json(res, 503, { error: { message: "Service unavailable" } });
+          if (!limited) return answer(w, q, res);
+          refused++;
+          res.setHeader("retry-after", advice);
+          json(res, status, { error: { message: "Rate limit reached" } });
+        };
+        assert.equal((await question(pair, d, { model: d.own })).said, words);
+        limited = true;
+        const began = Date.now(), all = [];
+        for (let i = 0; i < 8; i++, await sleep(250)) all.push(question(pair, d, { model: d.own, text: `say ${i}` }));
+        await sleep(500);
+        limited = false;
+        for (const r of await Promise.all(all)) assert.equal(r.said, words, r.text);
+        assert.ok(Date.now() - began < 8000, `it took ${Date.now() - began} ms`);
+        assert.ok(refused <= 4, `${refused} calls`);
+      },
+    });
+
+  holds(`outage ${name}: a wait that the provider counts down is believed when it was told twice`, {
+    config: (c) => (alone(name)(c), (c.recovery.on_failure = "error")),
+    async run(pair) {
+      const end = Date.now() + 3600000;
+      pair.own.answer = (q, res) => {
+        res.setHeader("retry-after", String(Math.ceil((end - Date.now()) / 1000)));
+        json(res, 503, { error: { message: "Service unavailable" } });
+      };
+      const told = await question(pair, d, { model: d.own });
+      assert.deepEqual([told.status, pair.own.seen.length], [503, 2], told.text);
+      assert.ok(told.took < 4000, `it took ${told.took} ms`);
+      const next = await question(pair, d, { model: d.own });
+      assert.deepEqual([next.status, pair.own.seen.length], [503, 2], next.text); // the provider's own status, without a call
+      assert.ok(next.took < 500 && Number(next.headers["retry-after"]) > 3500, JSON.stringify(next.headers));
+    },
+  });
 });
 
 holds("outage openai: where two calls at once are served and a third is refused each time, no third goes out", {

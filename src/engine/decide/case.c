@@ -160,7 +160,7 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
 {
     daruma_condition back = {0};
     int first = choice_first_back(c, at.now, &back), last = choice_unasked(c, at.now);
-    daruma_ms wait = back.alone_in;
+    daruma_ms wait = first >= 0 ? waits_named(c, &back, first, at.now) : 0;
     int partly = answering(c, at.now);
     if (partly >= 0)
         return go(c, partly, at.now);
@@ -182,7 +182,8 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
             wait = spare;
         last = spare < 0 ? -1 : last;
     }
-    if (first >= 0 && !c->calls[first] && wait == back.alone_in && is_in_vain(c, first, back.named_in, at.now)) {
+    if (first >= 0 && !c->calls[first] && back.named_in <= back.alone_in && wait == back.alone_in &&
+        is_in_vain(c, first, back.named_in, at.now)) {
         if (health_may_ask(c->health, &c->targets[first], at.now))
             return go(c, first,
                       at.now); /* the newer word, in whole seconds as well, may be shorter: for all who wait */
@@ -203,8 +204,13 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
         c->permits[2].probe = true;
         return sent;
     }
+    if (!fits && last < 0) {
+        daruma_admission no = refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
+        no.status = first >= 0 && no.why == back.why ? back.named_status : 0;
+        return no;
+    }
     if (!fits)
-        return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
+        return go(c, last, at.now);
     daruma_ms apart = waits_apart(c, first, wait, &c->policy->kinds[back.why].backoff, at);
     wait = apart <= c->policy->max_wait && waits_in_time(c, apart, at.now) ? apart : wait;
     waits_hold(c, wait, 0, at.now);
@@ -531,7 +537,7 @@ daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, da
         if (c->spoiled[i] || (!passes && c->targets[i].model_id == c->targets[c->target].model_id))
             continue;
         daruma_condition h = choice_look(c, i, now);
-        daruma_ms in = h.alone_in;
+        daruma_ms in = h.alone_in > h.named_in ? h.alone_in : h.named_in;
         if (!h.well && h.named_in == 0 && !daruma_kind_passes(h.why))
             continue; /* it will be probed, but nobody should wait for that */
         uint8_t failed = f ? failures_of(c, f, i) : 0;

@@ -364,17 +364,21 @@ int choice_pick(const daruma_case *c, daruma_ms now)
 
 int choice_alone(const daruma_case *c, daruma_ms now)
 {
-    int best = -1;
+    int best = -1, want = -1;
     for (int i = 0; i < choice_count(c); i++) {
         bool wanted = i == c->want && !c->spoiled[i];
-        if ((!wanted && out_of_play(c, i)) || choice_look(c, i, now).alone_in > 0)
+        if (!wanted && out_of_play(c, i))
             continue;
-        if (wanted)
-            return i;
+        daruma_condition h = choice_look(c, i, now);
+        if (h.alone_in > 0)
+            continue;
+        if (h.named_in > 0)
+            return i; /* its provider said that it will not be well for long: one call now and then finds out */
+        want = wanted ? i : want;
         if (best < 0 || c->calls[i] < c->calls[best])
             best = i;
     }
-    return best;
+    return want >= 0 ? want : best;
 }
 
 int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret)

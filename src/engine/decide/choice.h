@@ -65,7 +65,8 @@ int choice_fresh(const daruma_case *c, daruma_ms now);
 /* The wanted target if it is well, else the first that is: those of the same model come first,
  * they know the conversation's cache. -1 none. */
 int choice_pick(const daruma_case *c, daruma_ms now);
-/* Nobody is well: the one that may be asked all the same, the one called least first. -1 none. */
+/* Nobody is well: the one that may be asked all the same, first who tests a wait that was named, then the wanted one,
+ * then the one called least. -1 none. */
 int choice_alone(const daruma_case *c, daruma_ms now);
 /* Which sick target may be asked first. -1 none is of use. */
 int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret);

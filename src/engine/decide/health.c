@@ -14,7 +14,9 @@
  *                                    budgets of retries and hedges
  *
  * Blame goes to the lowest place that explains what was seen, and a success clears what stands above it.
- * A place that rests is asked last. Only where the provider itself named the wait nobody asks before it is over.
+ * A place that rests is asked last. Where the provider itself named a wait of some seconds nobody asks before it is
+ * over. A longer one is tested where nobody else is well, by one call at a time and ever more seldom: a constant that
+ * says nothing of when the place is well is named anew each time. Once a later call is told the same end it holds.
  * Rests of one place combine by the later end. The table never grows: the place that was touched longest ago
  * makes room. */
 #include "engine/decide/health.h"
@@ -52,8 +54,15 @@ static void cool(daruma_health *w, place *p, daruma_kind why, daruma_ms ms, bool
     bool under_way = p->cool_ms && sent_at < add_sat(p->cool_from, p->cool_took); /* when it began to rest */
     if (under_way && !was && !named && p->probe_until) /* that rest is over, and who probes now finds out more */
         return;
+    daruma_ms moved = ms - was;
+    if (!again)
+        p->held = false;
+    else if (ms_since(p->cool_from, sent_at) > ADVICE_ROUNDS_MS)
+        p->held = moved < ADVICE_ROUNDS_MS && moved > -2 * ADVICE_ROUNDS_MS;
+    if (named && !p->named_from)
+        p->named_from = sent_at ? sent_at : 1;
     w->healed += shorter;
-    if ((p->probe_until && !under_way) || longer || shorter) { /* what a probe met is news */
+    if ((p->probe_until && !under_way && !(p->named && was)) || longer || shorter) { /* what a probe met is news */
         p->cool_until = add_sat(now, ms);
         p->cool_ms = ms;
         if (!under_way) {
@@ -76,7 +85,8 @@ static void cure(daruma_health *w, place *p)
     p->witness = 0;
     p->wrong_by = 0;
     p->wrongs = 0;
-    p->named = false;
+    p->named = p->held = false;
+    p->named_from = 0;
 }
 
 /* The part of a target for its name in the rows of kinds. What an account was told of a model is no word to another
@@ -112,6 +122,28 @@ static bool is_wrong(const place *p)
     return p->wrong_by && (!p->cool_ms || p->why == DARUMA_MALFORMED_OUTPUT);
 }
 
+/* Is the wait that was named one to be tested? */
+static bool is_tested(const place *p)
+{
+    return p->named && !p->held && p->named_from && p->cool_ms > NAMED_SURE_MS;
+}
+
+/* When the newest call went out of which the place knows: it is made for the first that fails. */
+static daruma_ms asked_at(const place *p)
+{
+    return later(p->asked_at, p->cool_from);
+}
+
+/* Who has nobody else tests a wait that was named when it has lasted for half as long again. */
+static daruma_ms tested_in(const place *p, daruma_ms now)
+{
+    daruma_ms left = cool_in(p, now), every = later(NAMED_TEST_MS, ms_since(p->named_from, asked_at(p)) / 2),
+              gone = ms_since(asked_at(p), now);
+    if (!is_tested(p) || now < asked_at(p))
+        return left;
+    return sooner(left, later(gone < every ? every - gone : 0, probed_in(p, now)));
+}
+
 /* ---- looking ------------------------------------------------------------------ */
 
 /* True if only other models speak against the provider of `t`: its own has not failed since its last success, and
@@ -136,9 +168,13 @@ daruma_condition daruma_health_look(const daruma_health *w, const daruma_target 
             h.why = p->why;
             h.who = p->scope;
         }
-        if (p->named)
-            h.named_in = later(h.named_in, cooled);
-        if (p->named || daruma_kind_passes(p->why)) /* what does not pass is not waited for: it is asked */
+        if (p->named && cooled > h.named_in) {
+            h.named_in = cooled;
+            h.named_status = p->named_status;
+        }
+        if (p->named && cooled)
+            h.alone_in = later(h.alone_in, tested_in(p, now));
+        else if (p->named || daruma_kind_passes(p->why)) /* what does not pass is not waited for: it is asked */
             h.alone_in = later(h.alone_in, later(cooled, probed_in(p, now)));
         else
             h.alone_in = later(h.alone_in, passes_in(p, now));
@@ -226,6 +262,18 @@ bool health_may_doubt(const daruma_health *w, const daruma_target *t, daruma_ms 
     return p && ms_since(p->breaker.sent_at, now) >= (every < REST_MS_MAX ? every : REST_MS_MAX);
 }
 
+bool health_doubts(const daruma_health *w, const daruma_target *t, bool hurried, daruma_ms now)
+{
+    bool doubts = true;
+    for (int part = KEY; part <= MODEL; part++) {
+        const place *p = place_look(w, t, part);
+        if (p && p->named && cool_in(p, now) > 0)
+            doubts &= is_tested(p) && ms_since(p->named_from, now) < NAMED_DOUBT_MS &&
+                      (!hurried || probed_in(p, now) > 0 || ms_since(asked_at(p), now) >= NAMED_RECENT_MS);
+    }
+    return doubts;
+}
+
 bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     const place *key = place_look(w, t, KEY), *lane = place_look(w, t, LANE);
@@ -258,6 +306,17 @@ void health_passed(daruma_health *w, const daruma_target *t)
 
 /* ---- what attempts tell ------------------------------------------------------- */
 
+/* A call finds out whether a wait that was named is true, while others keep off for as long as it seems not to be
+ * served. */
+static bool test_named(place *p, daruma_ms now)
+{
+    if (!is_tested(p) || cool_in(p, now) == 0)
+        return false;
+    daruma_ms served = later(mul_sat(p->cool_took, BREAKER_SERVED_TIMES), ALONE_MS_MIN);
+    p->probe_until = add_sat(now, sooner(served, BREAKER_PROBE_MS));
+    return true;
+}
+
 /* Who has rested is tried by one call, while others keep off a little longer. Where it only had to slow down, all may
  * ask when the provider said until when, and when the call is out for longer than a refusal took: it is served. */
 static bool probe_rested(place *p, daruma_ms now)
@@ -285,7 +344,7 @@ void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permit
     permits[2] = (daruma_permit){.ok = true};
     for (int part = KEY; part <= MODEL; part++) {
         place *p = known[part] = place_known(w, t, part);
-        bool probes = p && probe_rested(p, now);
+        bool probes = p && (probe_rested(p, now) || test_named(p, now));
         if (!p)
             continue;
         p->asked_at = now;
@@ -435,6 +494,8 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
     daruma_ms ms = f->wait >= 0 && !news ? f->wait : rest_of(k->rest, f->wait, p->strikes, b, at.dice);
     if (f->hearsay && ms > HEARSAY_REST_MS_MAX)
         ms = HEARSAY_REST_MS_MAX;
+    if (named)
+        p->named_status = f->status;
     cool(w, p, f->kind, ms, named && ms <= f->wait && !f->hearsay, sent_at, at.now);
 }
 

@@ -145,6 +145,7 @@ static bool learn_rest(place *p, const place *got, daruma_ms now)
         p->cool_took = ms_since(got->cool_from, now); /* what is out now is from before it is known here */
         p->struck_at = now;
         p->named = got->named;
+        p->named_status = p->why == got->why ? p->named_status : 0;
         p->unreached = got->unreached;
         p->why = got->why;
         p->strikes = got->strikes;
@@ -152,7 +153,8 @@ static bool learn_rest(place *p, const place *got, daruma_ms now)
     if (over) {
         p->cool_ms = 0;
         p->strikes = 0;
-        p->named = false;
+        p->named = p->held = false;
+        p->named_from = 0;
     }
     if (!p->cool_ms || p->probe_until <= now) /* else a call of ours finds out */
         p->probe_until = p->cool_ms ? got->probe_until : 0;

@@ -83,11 +83,15 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
         grown = daruma_backoff_delay(&c->policy->quick, c->used[g - c->policy->rungs] + 1u, at.dice);
     if (c->hung_up && to == c->target)
         return *own = after_silence(at.dice);
-    daruma_ms floor = choice_look(c, to, at.now).alone_in;
+    daruma_condition h = choice_look(c, to, at.now);
+    daruma_ms floor = waits_named(c, &h, to, at.now);
+    bool tests = h.named_in > floor; /* what was advised is not believed yet, and calls to all are as far apart */
+    if (tests && grown > floor)
+        grown = floor;
     /* Where somebody has to become well first, his recovery ends the wait; but nobody comes back in the same instant.
      */
     *own = floor == 0 ? grown : grown < WAIT_MS_MIN ? grown : WAIT_MS_MIN;
-    daruma_ms said = g->after == DARUMA_ADVICE ? advised(c, f, to, at.now) : 0;
+    daruma_ms said = g->after == DARUMA_ADVICE && !tests ? advised(c, f, to, at.now) : 0;
     if (said > *own)
         *own = said;
     if (said > floor)

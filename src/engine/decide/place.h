@@ -97,6 +97,9 @@ typedef struct place {
     uint64_t wrong_by;            /* models: the case whose answer was wrong, 0 none since one was right ... */
     uint32_t wrongs;              /* ... and rests for that in a row */
     bool named;                   /* the provider said how long */
+    bool held;                    /* ... and a later call was told the same end */
+    int named_status;             /* ... with which HTTP status */
+    daruma_ms named_from;         /* when the first call since a success went out that was told; 0 none was */
     bool unreached;               /* providers: the newest failure was that no connection was made */
     daruma_breaker breaker;       /* lanes, models and providers */
     daruma_budget budget;         /* providers: retries */

@@ -1,6 +1,8 @@
 /* waits.c - how long a case may wait, and does: within the time of its client, within the patience of its policy, and
  * not in step with all others. */
 #include "engine/decide/waits.h"
+#include "engine/decide/case.h"
+#include "engine/decide/choice.h"
 #include "engine/decide/health.h"
 #include "engine/decide/window.h"
 #include "base/limits.h"
@@ -60,10 +62,49 @@ void waits_hold(daruma_case *c, daruma_ms wait, daruma_ms own, daruma_ms now)
     c->not_before = add_sat(now, wait);
 }
 
+bool case_may_turn(const daruma_case *c, int i, daruma_ms now)
+{
+    const daruma_target *t = &c->targets[i];
+    daruma_ms asked = c->attempts ? c->sent_at : c->opened;
+    if (c->out || c->outcome != DARUMA_OUTCOME_PENDING || !c->policy->health || c->spoiled[i] ||
+        waits_left(c, now) == 0 || c->calls[i] > TURNS_GIVEN_MAX ||
+        ms_since(c->sent_at, now) < TURN_MS_EACH * c->calls[i] ||
+        health_takes_turns(c->health, t, now) || /* who has too many calls is asked in the order of its own */
+        (health_heard(c->health, t, false) <= asked && !health_worked(c->health, t, asked)))
+        return false;
+    daruma_condition h = choice_look(c, i, now);
+    return h.well || h.alone_in == 0;
+}
+
+void case_turn(daruma_case *c, daruma_ms now)
+{
+    waits_hold(c, 0, 0, now);
+}
+
+bool case_gives_turn(daruma_case *c, daruma_case *older, daruma_ms now)
+{
+    daruma_ms wait = waits_left(older, now);
+    bool sooner = c->deadline >= 0 && (older->deadline < 0 || c->deadline < older->deadline);
+    if (c->out || waits_left(c, now) > 0 || sooner || !waits_in_time(c, wait, now))
+        return false;
+    waits_hold(c, wait, 0, now);
+    case_turn(older, now);
+    return true;
+}
+
 daruma_ms waits_spare(const daruma_case *c, int i, daruma_ms now)
 {
     daruma_ms takes = health_usual(c->health, &c->targets[i], c->plain ? HEALTH_HEAD : HEALTH_CONTENT, c->plain);
     return c->deadline < 0 || takes < 0 ? INT64_MAX : c->deadline - add_sat(now, takes);
+}
+
+daruma_ms waits_named(const daruma_case *c, const daruma_condition *h, int i, daruma_ms now)
+{
+    bool fits = h->named_in <= c->policy->max_wait && waits_in_time(c, h->named_in, now);
+    bool hurried = !waits_in_time(c, NAMED_DOUBT_MS, now);
+    if (fits || h->named_in <= h->alone_in || health_doubts(c->health, &c->targets[i], hurried, now))
+        return h->alone_in;
+    return h->named_in;
 }
 
 daruma_ms waits_spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)

@@ -12,6 +12,7 @@
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
+#include "engine/drive/waiting.h"
 #include "model/kinds.h"
 
 drive_place session_place(const session *x, int target)
@@ -186,7 +187,7 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
             session_no_memory(x);
             return;
         }
-        l->failure = kind_failure(kind, 0);
+        l->failure = kind_failure(kind, asked ? 0 : a.status);
         l->failure.retryable = daruma_kind_passes(kind);
         l->failure.wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now);
         l->failure.ours = asked;
@@ -238,13 +239,15 @@ void session_attempt(session *x)
     session_loosen(x, NULL);
     daruma_moment at = session_now(x);
     daruma_admission a = admit(x, at);
+    if (a.act != DARUMA_SEND || a.wait == 0)
+        waiting_ends(x);
     if (a.act != DARUMA_SEND) {
         nobody_well(x, a, at);
         return;
     }
     if (a.wait > 0) {
         late_awaits(x, &a);
-        session_wait(x, a.wait);
+        session_wait(x, a.wait, a.target, x->due.told > at.now ? x->due.told - at.now : 0);
         return;
     }
     if (session_stay(x, a.target)) {

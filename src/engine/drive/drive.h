@@ -275,7 +275,8 @@ struct driver {
     struct mended *mended; /* known compressions and lessons; NULL: nothing was mended yet */
     struct watch *watch;   /* agents; NULL: none was seen yet */
     struct told *told;     /* what driver_share() told or heard; NULL: it was never asked */
-    session *patient;      /* those that wait for a time, perhaps for somebody to become well */
+    session *patient;      /* those that wait for a time, perhaps for somebody to become well; the oldest first */
+    session *newest;       /* ... and the last of them */
     daruma_arena event;    /* of an event whose lines of data are too long to be joined elsewhere: stream.c */
     uint32_t healed;       /* as health counted when they were last woken */
     /* Memory of whole answers that went out, for the next. */

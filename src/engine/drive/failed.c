@@ -13,6 +13,7 @@
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
+#include "engine/drive/waiting.h"
 
 /* Keeps what the final answer may need: the provider's own words, in memory of the call. */
 static void keep_failure(session *x, last_failure *l, const daruma_evidence *ev)
@@ -124,7 +125,7 @@ static void obey(session *x, daruma_remedy r)
                                      .who = f->wait > 0 ? DARUMA_SICK_PROVIDER : DARUMA_SICK_TARGET,
                                      .target = &x->targets[x->kase.target],
                                      .usual = -1});
-        session_wait(x, r.wait);
+        session_wait(x, r.wait, r.target, r.target == x->kase.target ? f->wait : 0);
     }
 }
 

@@ -20,6 +20,7 @@
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
+#include "engine/drive/waiting.h"
 
 /* ---- taking and giving back ---- */
 
@@ -84,8 +85,6 @@ void session_scratch_reset(session *x)
     x->answer.nheaders = 0;
 }
 
-static void waits_no_more(session *x);
-
 /* Work that goes on keeps what it reads. */
 static void leave_work(session *x)
 {
@@ -112,7 +111,7 @@ void drive_remains_close(const drive_rooms *rooms, drive_remains *r)
 
 static void give_back(session *x)
 {
-    waits_no_more(x);
+    waiting_ends(x);
     session_scratch_reset(x);
     drive_texts_close(x->v->rooms, session_disown(x));
     talk_free(x->v->rooms, x->t);
@@ -183,41 +182,6 @@ void session_timer(session *x)
         x->user, sooner_of(sooner_of(x->due.act_at, x->due.beat_at), sooner_of(x->due.progress_by, x->due.look_at)));
 }
 
-void session_wait(session *x, daruma_ms wait)
-{
-    x->due.act_at = add_sat(session_now(x).now, wait);
-    if (!x->due.patient) {
-        x->due.patient = true;
-        x->due.next = x->v->patient;
-        x->v->patient = x;
-    }
-    session_timer(x);
-}
-
-static void waits_no_more(session *x)
-{
-    session **link = &x->v->patient;
-    if (!x->due.patient)
-        return;
-    while (*link != x)
-        link = &(*link)->due.next;
-    *link = x->due.next;
-    x->due.patient = false;
-}
-
-/* Each asks from its own timer: nobody is called in the midst of what somebody else does. */
-void driver_wake(driver *v)
-{
-    uint32_t healed = daruma_health_healed(v->health);
-    if (healed == v->healed)
-        return;
-    v->healed = healed;
-    for (session *x = v->patient; x; x = x->due.next) {
-        x->due.act_at = v->at.now;
-        session_timer(x);
-    }
-}
-
 void session_pending_head(session *x, int status, const daruma_header *h, size_t n)
 {
     session_head(x, status, h, n, DARUMA_OUTCOME_PENDING, -1);
@@ -260,7 +224,8 @@ void session_clock(session *x)
     }
     if (x->due.act_at >= 0 && now >= x->due.act_at) {
         x->due.act_at = -1;
-        waits_no_more(x);
+        if (waiting_gives_turn(x))
+            return;
         late_end(x);
         session_attempt(x);
         return;
@@ -338,6 +303,8 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     hedge_cancel(x);
     late_tell(x, o, !told);
     daruma_case_done(&x->kase, at);
+    if (x->answer.mode != ANSWER_RELAYED) /* a stream did so when it began */
+        waiting_answered(x);
     x->kase.outcome = o; /* what the answer says is not known to it */
     session_mend_worked(x, input_tokens);
     session_api_worked(x);

@@ -142,8 +142,10 @@ typedef struct session_due {
     daruma_ms progress_by; /* content must come by then */
     daruma_ms look_at;     /* it is looked at whether the attempt is silent for too long */
     unsigned beats;        /* heartbeats since the provider's last bytes */
-    bool patient;          /* it is in the list of those who wait for a time ... */
-    session *next;         /* ... before this one */
+    bool patient;          /* it is in the list of those who wait for a time, the oldest first ... */
+    int16_t target;        /* ... to ask that target; -1 whoever may be asked */
+    daruma_ms told;        /* ... and not before, since its provider said so to this request */
+    session *prev, *next;  /* ... between these two */
 } session_due;
 
 /* What names things that live at a provider (account.c). */
@@ -285,8 +287,7 @@ void session_mended(session *x, bool fit);
 void session_scratch_open(session *x); /* memory for what the attempt under way brings */
 /* Gives back what the attempt held. */
 void session_scratch_reset(session *x);
-void session_wait(session *x, daruma_ms wait); /* asks the engine again after that, or when something became well */
-void session_timer(session *x);                /* arms it for the earliest of the three */
+void session_timer(session *x); /* arms it for the earliest of the three */
 /* The request is over: counts, gives everything back, and has the host end the answer. Only x->client.here is looked at
  * from here on. */
 void session_end(session *x, daruma_outcome o, drive_end how);

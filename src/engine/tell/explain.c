@@ -219,7 +219,8 @@ static daruma_ms rests(const daruma_case *c)
 {
     daruma_ms least = -1;
     for (size_t i = 0; c->health && i < c->ntargets && i < DARUMA_CASE_TRIED; i++) {
-        daruma_ms in = daruma_health_look(c->health, &c->targets[i], c->opened).alone_in;
+        daruma_condition h = daruma_health_look(c->health, &c->targets[i], c->opened);
+        daruma_ms in = h.alone_in > h.named_in ? h.alone_in : h.named_in;
         if (least < 0 || in < least)
             least = in;
     }

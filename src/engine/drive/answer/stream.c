@@ -13,6 +13,7 @@
 #include "engine/drive/finish.h"
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/mend/mending.h"
+#include "engine/drive/waiting.h"
 
 static bool relay(session *x, daruma_str bytes);
 static bool pass_long(session *x, daruma_str bytes);
@@ -83,6 +84,7 @@ static bool commit(session *x)
         x->v->host->limit(x->call.handle, x->o->total);
     daruma_case_begun(&x->kase, session_now(x));
     driver_wake(x->v);
+    waiting_answered(x);
     relay_head(x, -1);
     relay_keep_id(x);
     daruma_ms took = x->v->at.now - x->opened;

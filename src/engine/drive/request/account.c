@@ -51,7 +51,8 @@ static bool is_useless(const session *x, const daruma_failure *f, daruma_ms now)
 {
     const daruma_target *t = &x->targets[x->home.target];
     daruma_condition h = daruma_health_look(x->v->health, t, now);
-    if (!h.well && h.in > BOUND_REST_MS_MAX && (h.alone_in > BOUND_REST_MS_MAX || !daruma_kind_passes(h.why)))
+    if (!h.well && h.in > BOUND_REST_MS_MAX &&
+        (h.alone_in > BOUND_REST_MS_MAX || h.named_in > BOUND_REST_MS_MAX || !daruma_kind_passes(h.why)))
         return true;
     if (!f)
         return false;
