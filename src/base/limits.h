@@ -85,8 +85,6 @@
 
 #define NAMED_SURE_MS              10000 /* a shorter wait that a provider names is not tested */
 #define NAMED_TEST_MS              1500  /* ... a longer one is, first after this: rounding may hide a second */
-#define NAMED_DOUBT_MS             10000 /* for so long one that does not fit is doubted before its clients are told */
-#define NAMED_RECENT_MS            1000  /* ... but at once by whom has less time, where it was named so lately */
 #define ADVICE_ROUNDS_MS           1000  /* Retry-After is in whole seconds */
 #define BACKOFF_STEPS_MAX          64    /* growth steps; a delay that doubles meets any cap before */
 #define BACKOFF_OTHERS_STEPS       4     /* where others are answered meanwhile, waiting longer helps nobody */

@@ -203,13 +203,10 @@ holds("advice of more than a minute is not worth the client's waiting", {
     const r = await question(pair, dialects.openai);
     assert.equal(r.headers["x-should-retry"], "false");
     assert.ok(Math.abs(Number(r.headers["retry-after"]) - 120) <= 2);
-    await question(pair, dialects.openai);
-    const { calls } = await pair.report(); // some found out whether it is true
     const quick = await question(pair, dialects.openai); // the keys rest: nobody is called
-    assert.ok(quick.took < 1000, `it took ${quick.took} ms`);
     assert.equal(quick.status, 429);
     assert.equal(quick.headers["x-should-retry"], "false");
-    assert.ok((await pair.report()).calls <= calls + 1);
+    assert.equal((await pair.report()).calls, 2);
   },
 });
 

@@ -160,7 +160,7 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
 {
     daruma_condition back = {0};
     int first = choice_first_back(c, at.now, &back), last = choice_unasked(c, at.now);
-    daruma_ms wait = first >= 0 ? waits_named(c, &back, first, at.now) : 0;
+    daruma_ms wait = back.alone_in, looked = wait;
     int partly = answering(c, at.now);
     if (partly >= 0)
         return go(c, partly, at.now);
@@ -182,7 +182,7 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
             wait = spare;
         last = spare < 0 ? -1 : last;
     }
-    if (first >= 0 && !c->calls[first] && back.named_in <= back.alone_in && wait == back.alone_in &&
+    if (first >= 0 && !c->calls[first] && wait == looked && wait >= back.named_in &&
         is_in_vain(c, first, back.named_in, at.now)) {
         if (health_may_ask(c->health, &c->targets[first], at.now))
             return go(c, first,

@@ -1,5 +1,6 @@
 /* choice.c - where the calls of a case may go: which of its targets are of use yet, and to which of them a remedy
  * leads. */
+#include "engine/decide/waits.h"
 #include "engine/decide/case.h"
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
@@ -124,6 +125,9 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
             h.alone_in = held[n].in;
         h.well &= held[n].in == 0;
     }
+    bool fits = h.named_in <= c->policy->max_wait && waits_in_time(c, h.named_in, now);
+    if (!fits && h.alone_in > 0 && h.alone_in < h.named_in) /* it is tested by whoever comes then, and not waited for */
+        h.alone_in = h.named_in;
     return h;
 }
 

@@ -262,18 +262,6 @@ bool health_may_doubt(const daruma_health *w, const daruma_target *t, daruma_ms 
     return p && ms_since(p->breaker.sent_at, now) >= (every < REST_MS_MAX ? every : REST_MS_MAX);
 }
 
-bool health_doubts(const daruma_health *w, const daruma_target *t, bool hurried, daruma_ms now)
-{
-    bool doubts = true;
-    for (int part = KEY; part <= MODEL; part++) {
-        const place *p = place_look(w, t, part);
-        if (p && p->named && cool_in(p, now) > 0)
-            doubts &= is_tested(p) && ms_since(p->named_from, now) < NAMED_DOUBT_MS &&
-                      (!hurried || probed_in(p, now) > 0 || ms_since(asked_at(p), now) >= NAMED_RECENT_MS);
-    }
-    return doubts;
-}
-
 bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     const place *key = place_look(w, t, KEY), *lane = place_look(w, t, LANE);

@@ -110,9 +110,6 @@ void health_alone_refused(daruma_health *w, const daruma_target *t, uint64_t wit
  * but by a limit; where it only failed otherwise, that counts from its first failure)? Then
  * somebody may find out whether a wait that its provider named still holds. */
 bool health_may_doubt(const daruma_health *w, const daruma_target *t, daruma_ms now);
-/* Is the wait that the provider of `t` named too young to be believed, and was it not told twice that it ends then?
- * `hurried`: nor named just now, which is enough for whom has no time to find out more. */
-bool health_doubts(const daruma_health *w, const daruma_target *t, bool hurried, daruma_ms now);
 /* A call that went out to `t` then was silent while a second one to the same place, which went out at `back_at`, was
  * answered. Calls that went out between them hang as it does. */
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at);

@@ -84,7 +84,7 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
     if (c->hung_up && to == c->target)
         return *own = after_silence(at.dice);
     daruma_condition h = choice_look(c, to, at.now);
-    daruma_ms floor = waits_named(c, &h, to, at.now);
+    daruma_ms floor = h.alone_in;
     bool tests = h.named_in > floor; /* what was advised is not believed yet, and calls to all are as far apart */
     if (tests && grown > floor)
         grown = floor;

@@ -98,15 +98,6 @@ daruma_ms waits_spare(const daruma_case *c, int i, daruma_ms now)
     return c->deadline < 0 || takes < 0 ? INT64_MAX : c->deadline - add_sat(now, takes);
 }
 
-daruma_ms waits_named(const daruma_case *c, const daruma_condition *h, int i, daruma_ms now)
-{
-    bool fits = h->named_in <= c->policy->max_wait && waits_in_time(c, h->named_in, now);
-    bool hurried = !waits_in_time(c, NAMED_DOUBT_MS, now);
-    if (fits || h->named_in <= h->alone_in || health_doubts(c->health, &c->targets[i], hurried, now))
-        return h->alone_in;
-    return h->named_in;
-}
-
 daruma_ms waits_spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)
 {
     daruma_backoff share = {.base = wait / BACKOFF_SPREAD_DIV, .cap = b->base, .jitter_milli = b->jitter_milli};

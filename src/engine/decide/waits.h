@@ -20,9 +20,6 @@ void waits_hold(daruma_case *c, daruma_ms wait, daruma_ms own, daruma_ms now);
 /* How long target `i` may be waited for so that its answer still comes in time, as far as is known. Who has no time to
  * spare only takes the turn of others. */
 daruma_ms waits_spare(const daruma_case *c, int i, daruma_ms now);
-/* How long target `i`, which is as `h` says, is waited for: where its provider named a wait that is to be tested, until
- * then; but all of it where that does not fit, and the case has no time to find out more or all is known. */
-daruma_ms waits_named(const daruma_case *c, const daruma_condition *h, int i, daruma_ms now);
 /* Those who wait for the same recovery do not come back in the same instant. */
 daruma_ms waits_spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice);
 /* A wait for target `i` with that, but not so long that its answer would come too late. Of a model that nobody knows
