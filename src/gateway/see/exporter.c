@@ -245,8 +245,10 @@ static void write_head(exporter *e, size_t n)
     daruma_buf inner = buf_over(e->head + sizeof e->head / 2, sizeof e->head / 2),
                outer = buf_over(e->head, sizeof e->head);
     size_t scope_spans = e->nscope + n;
-    proto_begin(&inner, RESOURCE_SPANS_SCOPE_SPANS, scope_spans);
-    proto_begin(&outer, EXPORT_RESOURCE_SPANS, e->nresource + inner.n + scope_spans);
+    buf_putc(&inner, RESOURCE_SPANS_SCOPE_SPANS << 3 | PROTO_BYTES);
+    proto_varint(&inner, scope_spans);
+    buf_putc(&outer, EXPORT_RESOURCE_SPANS << 3 | PROTO_BYTES);
+    proto_varint(&outer, e->nresource + inner.n + scope_spans);
     buf_put(&outer, (daruma_str){e->resource, e->nresource});
     buf_put(&outer, buf_str(&inner));
     buf_put(&outer, (daruma_str){e->scope, e->nscope});
