@@ -1625,7 +1625,7 @@ static void who_is_refused_again_and_again_beside_others_keeps_its_last_tries(vo
         daruma_case_open(&other, w, &p, &t, 1, -1, -1, of_another(now + 100));
         out(&other, now + 100);
         daruma_case_done(&other, at(now + 200));
-        assert_false(case_may_turn(&c, 0, now + TURN_MS_EACH * (turns + 1) - 1));
+        assert_false(case_may_turn(&c, 0, now + WAITERS_EACH_MS * (turns + 1) - 1));
         assert_int_equal(case_may_turn(&c, 0, now + 999), turns < TURNS_GIVEN_MAX);
         if (turns < TURNS_GIVEN_MAX)
             case_turn(&c, now + 1000);

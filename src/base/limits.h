@@ -100,7 +100,7 @@
 #define WAIT_MS_MIN                100  /* before a repeat, whatever the dice say */
 #define WAIT_SHORT_MS              1000 /* a shorter rest is waited for though another model is well */
 #define WAITERS_LOOKED_MAX         256 /* the oldest of those who wait: so many are looked at, whoever of them may go */
-#define TURN_MS_EACH               100 /* who was refused so often is not sent out sooner because others are answered */
+#define WAITERS_EACH_MS            100 /* who was refused so often is not sent out sooner because others are answered */
 #define TURNS_GIVEN_MAX            5 /* ... nor who was refused more often: its last tries are for an outage that lasts */
 #define WAIT_REST_MS               2000 /* who only has to slow down for so long is waited for, rather than ask who is sick */
 #define BUDGET_EMPTY_STEPS         2     /* steps of backoff more while a provider's retry budget is empty */

@@ -68,7 +68,7 @@ bool case_may_turn(const daruma_case *c, int i, daruma_ms now)
     daruma_ms asked = c->attempts ? c->sent_at : c->opened;
     if (c->out || c->outcome != DARUMA_OUTCOME_PENDING || !c->policy->health || c->spoiled[i] ||
         waits_left(c, now) == 0 || c->calls[i] > TURNS_GIVEN_MAX ||
-        ms_since(c->sent_at, now) < TURN_MS_EACH * c->calls[i] ||
+        ms_since(c->sent_at, now) < WAITERS_EACH_MS * c->calls[i] ||
         health_takes_turns(c->health, t, now) || /* who has too many calls is asked in the order of its own */
         (health_heard(c->health, t, false) <= asked && !health_worked(c->health, t, asked)))
         return false;
