@@ -2,6 +2,7 @@
 #include "decide_kit.h"
 #include "engine/decide/health.h"
 #include "engine/decide/case.h"
+#include "engine/decide/waits.h"
 
 /* ---- case ---------------------------------------------------------------------- */
 
@@ -1595,15 +1596,15 @@ static void who_is_refused_gives_way_to_one_that_was_refused_before(void **state
     daruma_case_open(&old, w, &p, &t, 1, -1, -1, at(0));
     out(&old, 0);
     assert_remedy(daruma_case_next(&old, &f, 0, at(0)), WAIT_RETRY, 500, 0);
-    assert_false(case_may_turn(&old, 0, 300)); /* nobody was answered since */
+    assert_false(waits_may_turn(&old, 0, 300)); /* nobody was answered since */
     daruma_case_open(&other, w, &p, &t, 1, -1, -1, of_another(100));
     out(&other, 100);
     daruma_case_done(&other, at(200));
-    assert_true(case_may_turn(&old, 0, 300));
+    assert_true(waits_may_turn(&old, 0, 300));
     daruma_case_open(&young, w, &p, &t, 1, -1, 600, of_another(250));
-    assert_false(case_gives_turn(&young, &old, 300)); /* it has the sooner deadline */
+    assert_false(waits_gives_turn(&young, &old, 300)); /* it has the sooner deadline */
     young.deadline = -1;
-    assert_true(case_gives_turn(&young, &old, 300));
+    assert_true(waits_gives_turn(&young, &old, 300));
     assert_int_equal(daruma_case_admit(&old, at(300)).wait, 0);
     assert_int_equal(young.not_before, 500);
 }
@@ -1625,10 +1626,10 @@ static void who_is_refused_again_and_again_beside_others_keeps_its_last_tries(vo
         daruma_case_open(&other, w, &p, &t, 1, -1, -1, of_another(now + 100));
         out(&other, now + 100);
         daruma_case_done(&other, at(now + 200));
-        assert_false(case_may_turn(&c, 0, now + WAITERS_EACH_MS * (turns + 1) - 1));
-        assert_int_equal(case_may_turn(&c, 0, now + 999), turns < TURNS_GIVEN_MAX);
+        assert_false(waits_may_turn(&c, 0, now + WAITERS_EACH_MS * (turns + 1) - 1));
+        assert_int_equal(waits_may_turn(&c, 0, now + 999), turns < TURNS_GIVEN_MAX);
         if (turns < TURNS_GIVEN_MAX)
-            case_turn(&c, now + 1000);
+            waits_turn(&c, now + 1000);
     }
 }
 

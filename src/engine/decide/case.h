@@ -27,14 +27,4 @@ bool case_is_slow(const daruma_case *c, daruma_ms took);
 daruma_spent case_slow(const daruma_case *c, daruma_ms now);
 /* The longest pause within the answer at hand, where that was longer than is usual there; ms 0: it was not. */
 daruma_spent case_paused(const daruma_case *c, daruma_ms now);
-
-/* Might a case that waits go to its target `i` at once, since others that asked there later than it were answered, and
- * nothing speaks against it now but its own backoff? Not one that was refused there again and again: it is to have
- * calls left when what refuses it alone is over. */
-bool case_may_turn(const daruma_case *c, int i, daruma_ms now);
-/* It does. */
-void case_turn(daruma_case *c, daruma_ms now);
-/* Does it in place of `c`, whose wait is over, and which waits for as long as that one had to. False: `c` has not the
- * time, and nothing changed. */
-bool case_gives_turn(daruma_case *c, daruma_case *older, daruma_ms now);
 #endif

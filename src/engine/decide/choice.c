@@ -1,9 +1,9 @@
 /* choice.c - where the calls of a case may go: which of its targets are of use yet, and to which of them a remedy
  * leads. */
-#include "engine/decide/waits.h"
 #include "engine/decide/case.h"
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
+#include "engine/decide/waits.h"
 #include "engine/decide/window.h"
 #include "base/limits.h"
 

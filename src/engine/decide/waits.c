@@ -62,7 +62,7 @@ void waits_hold(daruma_case *c, daruma_ms wait, daruma_ms own, daruma_ms now)
     c->not_before = add_sat(now, wait);
 }
 
-bool case_may_turn(const daruma_case *c, int i, daruma_ms now)
+bool waits_may_turn(const daruma_case *c, int i, daruma_ms now)
 {
     const daruma_target *t = &c->targets[i];
     daruma_ms asked = c->attempts ? c->sent_at : c->opened;
@@ -76,19 +76,19 @@ bool case_may_turn(const daruma_case *c, int i, daruma_ms now)
     return h.well || h.alone_in == 0;
 }
 
-void case_turn(daruma_case *c, daruma_ms now)
+void waits_turn(daruma_case *c, daruma_ms now)
 {
     waits_hold(c, 0, 0, now);
 }
 
-bool case_gives_turn(daruma_case *c, daruma_case *older, daruma_ms now)
+bool waits_gives_turn(daruma_case *c, daruma_case *older, daruma_ms now)
 {
     daruma_ms wait = waits_left(older, now);
     bool sooner = c->deadline >= 0 && (older->deadline < 0 || c->deadline < older->deadline);
     if (c->out || waits_left(c, now) > 0 || sooner || !waits_in_time(c, wait, now))
         return false;
     waits_hold(c, wait, 0, now);
-    case_turn(older, now);
+    waits_turn(older, now);
     return true;
 }
 

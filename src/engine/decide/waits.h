@@ -25,4 +25,14 @@ daruma_ms waits_spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice);
 /* A wait for target `i` with that, but not so long that its answer would come too late. Of a model that nobody knows
  * the answer may take nearly all of the time that is left behind the wait. */
 daruma_ms waits_apart(const daruma_case *c, int i, daruma_ms wait, const daruma_backoff *b, daruma_moment at);
+
+/* Might a case that waits go to its target `i` at once, since others that asked there later than it were answered, and
+ * nothing speaks against it now but its own backoff? Not one that was refused there again and again: it is to have
+ * calls left when what refuses it alone is over. */
+bool waits_may_turn(const daruma_case *c, int i, daruma_ms now);
+/* It does. */
+void waits_turn(daruma_case *c, daruma_ms now);
+/* Does it in place of `c`, whose wait is over, and which waits for as long as that one had to. False: `c` has not the
+ * time, and nothing changed. */
+bool waits_gives_turn(daruma_case *c, daruma_case *older, daruma_ms now);
 #endif

@@ -5,7 +5,7 @@
  * that waits for the same place, and takes the time of that one; and each answer sends out one more. A place that
  * serves few gets no more calls by that than it answers. A wait that a provider named to a request stays as it is. */
 #include "engine/drive/waiting.h"
-#include "engine/decide/case.h"
+#include "engine/decide/waits.h"
 #include "base/limits.h"
 
 /* Old ones come back often, and new ones stand at the end. */
@@ -67,7 +67,7 @@ static session *oldest(const session *x, int target)
     session *z = x->v->patient;
     for (int i = 0; z && z != x && i < WAITERS_LOOKED_MAX; z = z->due.next, i++)
         if (z->due.target >= 0 && z->targets[z->due.target].lane_id == lane && z->due.told <= x->v->at.now &&
-            case_may_turn(&z->kase, z->due.target, x->v->at.now))
+            waits_may_turn(&z->kase, z->due.target, x->v->at.now))
             return z;
     return NULL;
 }
@@ -75,7 +75,7 @@ static session *oldest(const session *x, int target)
 bool waiting_gives_turn(session *x)
 {
     session *z = x->due.target >= 0 ? oldest(x, x->due.target) : NULL;
-    if (!z || z->opened > x->opened || !case_gives_turn(&x->kase, &z->kase, x->v->at.now))
+    if (!z || z->opened > x->opened || !waits_gives_turn(&x->kase, &z->kase, x->v->at.now))
         return false;
     x->due.act_at = z->due.act_at;
     session_timer(x);
@@ -88,6 +88,6 @@ void waiting_answered(session *x)
     session *z = x->kase.target >= 0 && x->v->patient ? oldest(x, x->kase.target) : NULL;
     if (!z)
         return;
-    case_turn(&z->kase, x->v->at.now);
+    waits_turn(&z->kase, x->v->at.now);
     ask_now(z);
 }

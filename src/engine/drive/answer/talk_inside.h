@@ -56,10 +56,9 @@ struct talk {
     int64_t wall;         /* unix seconds */
     turn_reader *at_hold; /* in, as it was before the first call */
     daruma_buf said;      /* text the client has */
-    daruma_buf
-        *items; /* Responses: finished items it has, as they came; the end of the stream says them again; NULL: none */
-    daruma_buf hold;  /* PLAIN: raw events from the first call on */
-    daruma_buf fresh; /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE, ANEW: text that is held */
+    daruma_buf *items;    /* Responses: finished items it has, said again at the end of the stream; NULL: none */
+    daruma_buf hold;      /* PLAIN: raw events from the first call on */
+    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE, ANEW: text that is held */
     held_part *parts, *last;
     daruma_str finish_raw, stopped_by; /* stopped_by: the stop sequence that was met, where that is said */
     turn_usage usage;
